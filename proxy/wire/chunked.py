@@ -1,0 +1,76 @@
+"""Chunked transfer coding: where its data lies and where it ends (RFC 9112 section 7.1).
+
+One rule: offsets out, never a copy and never an exception. Tolerant of LF-only lines, chunk extensions
+and trailers, which are all passed over; bytes that cannot be chunked coding set `broken`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+Spans = list[tuple[int, int]]
+"""Where content lies in the piece just fed: (start, end) offsets."""
+
+MAX_LINE: Final = 16 * 1024
+"""A size line or trailer line longer than this is no chunked coding that a server would take."""
+
+_SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
+
+
+class ChunkedFraming:
+    """One chunked body. Feed it until `done` or `broken`."""
+
+    __slots__ = ("_after_data", "_in_trailers", "_left", "_line", "broken", "done")
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._line = b""
+        self._after_data = False
+        self._in_trailers = False
+        self.done = False
+        self.broken = False
+
+    def feed(self, data: bytes, start: int, spans: Spans | None = None) -> int:
+        """Read `data` from `start`; return the offset where reading stopped.
+
+        That is `len(data)`, or the first byte behind the body when `done`, or the start of the line
+        that could not be read when `broken`. Content is reported into `spans` if given.
+        """
+        position, end = start, len(data)
+        while position < end and not self.done:
+            if self._left:
+                position = self._pass_content(position, end, spans)
+                continue
+            newline = data.find(b"\n", position)
+            if newline < 0:
+                self._line += data[position:]
+                self.broken = len(self._line) > MAX_LINE
+                return end
+            line = self._line + data[position:newline]
+            self._line = b""
+            self._take(line.removesuffix(b"\r"))
+            if self.broken:
+                return position
+            position = newline + 1
+        return position
+
+    def _pass_content(self, position: int, end: int, spans: Spans | None) -> int:
+        after = min(end, position + self._left)
+        self._left -= after - position
+        if spans is not None:
+            spans.append((position, after))
+        return after
+
+    def _take(self, line: bytes) -> None:
+        if self._after_data:
+            self._after_data = False
+            self.broken = bool(line)
+        elif self._in_trailers:
+            self.done = not line
+        elif (size := _SIZE.fullmatch(line)) is None:
+            self.broken = True
+        else:
+            self._left = int(size[1], 16)
+            self._after_data = self._left > 0
+            self._in_trailers = self._left == 0

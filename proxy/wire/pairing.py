@@ -1,0 +1,290 @@
+"""Which bytes belong to which exchange: requests in order, replies in the same order.
+
+One rule: it only listens. It says what it heard to a `Tap`; no byte waits for it and none is changed
+here. One `Pairing` serves one caller connection and the upstream connection that goes with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+from .exchange import Ending, Outcome
+from .frame import Kind, Mark
+from .framing import ReplyFraming, Stage
+from .request_side import Cut, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .exchange import Opening
+
+
+class Flow:
+    """One exchange in flight, as the relay knows it."""
+
+    __slots__ = (
+        "first_ns",
+        "lateness_ns",
+        "method",
+        "number",
+        "replied",
+        "reply_bytes",
+        "request_bytes",
+        "requested",
+        "sent",
+        "stall_ns",
+        "worst_ns",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.method = ""
+        self.requested = False
+        """True when the request is whole."""
+        self.replied = False
+        """True when the reply is whole."""
+        self.sent = False
+        """True when the whole request is with the kernel."""
+        self.request_bytes = 0
+        self.reply_bytes = 0
+        self.first_ns: int | None = None
+        self.worst_ns: int | None = None
+        self.lateness_ns: int | None = None
+        self.stall_ns = 0
+
+    def delayed(self, own_ns: int) -> None:
+        """This proxy's own delay of one more reply piece."""
+        if self.first_ns is None:
+            self.first_ns = self.worst_ns = own_ns
+        elif self.worst_ns is None or own_ns > self.worst_ns:
+            self.worst_ns = own_ns
+
+    def ending(self, outcome: Outcome, detail: str) -> Ending:
+        """What is known now, as the last word."""
+        delays = (self.first_ns, self.worst_ns, self.lateness_ns)
+        return Ending(outcome, self.request_bytes, self.reply_bytes, *delays, self.stall_ns, detail)
+
+
+class Tap(Protocol):
+    """Where frames go. It never blocks and never raises for lack of room."""
+
+    def open(self, connection: Opening, at_ns: int) -> Flow:
+        """A new exchange on this connection: `connection` says all but its wall time."""
+
+    def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
+        """A piece or a mark of an exchange."""
+
+    def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
+        """The last word on an exchange: called once for each that was opened."""
+
+
+class Pairing:
+    """The exchanges of one connection, in order."""
+
+    def __init__(self, tap: Tap, connection: Opening) -> None:
+        self._tap = tap
+        self._connection = connection
+        self._asking: Flow | None = None
+        """The exchange whose request is coming in."""
+        self._waiting: deque[Flow] = deque()
+        """Exchanges whose reply is not whole, oldest first."""
+        self._reply: ReplyFraming | None = None
+        self._connected: tuple[int, bytes] | None = None
+        self._request_raw = False
+        self._reply_raw = False
+        self._caller_left = False
+        self._stalled_ns: int | None = None
+        """Since when the caller has left bytes unread; None while it keeps up."""
+        self.tunnel = False
+        """True once the upstream has turned the connection into a tunnel."""
+        self.heard_upstream = False
+        """True once any byte came from the upstream."""
+
+    @property
+    def current(self) -> Flow | None:
+        """The exchange that the next reply byte belongs to."""
+        return self._waiting[0] if self._waiting else None
+
+    def open_flows(self) -> Iterator[Flow]:
+        """Every exchange that has begun and not ended."""
+        yield from self._waiting
+        if self._asking is not None and self._asking.replied:
+            yield self._asking
+
+    @property
+    def idle(self) -> bool:
+        """True when no exchange is open."""
+        return not self._waiting and self._asking is None
+
+    # The upstream connection
+
+    def dialled(self, at_ns: int) -> None:
+        """The upstream connection was begun."""
+        self._mark_current(Mark.DIAL, at_ns)
+
+    def connected(self, at_ns: int, address: str) -> None:
+        """The upstream connection is ready, at this `host:port`."""
+        self._connected = (at_ns, address.encode())
+        self._mark_current(Mark.CONNECTED, at_ns, address.encode())
+
+    def sent(self, at_ns: int) -> None:
+        """All that came from the caller so far is with the kernel."""
+        flow = self._waiting[-1] if self._waiting else None
+        if flow is not None and flow.requested and not flow.sent:
+            flow.sent = True
+            self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.SENT)
+
+    # The caller's bytes
+
+    def request(self, data: bytes, cuts: list[Cut], at_ns: int) -> None:
+        """A piece from the caller, with the places where something begins or ends."""
+        position = 0
+        for cut in cuts:
+            self._request_bytes(data, position, cut.offset, at_ns)
+            position = cut.offset
+            self._step(cut, at_ns)
+        self._request_bytes(data, position, len(data), at_ns)
+
+    def _step(self, cut: Cut, at_ns: int) -> None:
+        if cut.step is Step.BEGUN:
+            self._begin(at_ns)
+        flow = self._asking
+        if flow is None:
+            return
+        if cut.head is not None:
+            flow.method = cut.head.method
+        elif cut.step is Step.ENDED:
+            self._asking = None
+            flow.requested = True
+            self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.REQUEST_END)
+            self._end_if_whole(flow, at_ns)
+        elif cut.step is Step.UNFRAMED:
+            self.unframed(at_ns)
+
+    def _begin(self, at_ns: int) -> Flow:
+        flow = self._tap.open(self._connection, at_ns)
+        self._asking = flow
+        self._waiting.append(flow)
+        if self._connected is not None:
+            self._tap.put(Kind.MARK, flow.number, *self._connected, Mark.CONNECTED)
+        return flow
+
+    def _request_bytes(self, data: bytes, start: int, end: int, at_ns: int) -> None:
+        if start == end:
+            return
+        flow = self._asking
+        if flow is None and self.tunnel and self._waiting:
+            flow = self._waiting[0]
+        elif flow is None and self._request_raw and not self.tunnel:
+            flow = self._begin(at_ns)
+            self.unframed(at_ns)
+        if flow is None:
+            return
+        flow.request_bytes += end - start
+        piece = data if end - start == len(data) else data[start:end]
+        self._tap.put(Kind.REQUEST, flow.number, at_ns, piece)
+
+    def unframed(self, at_ns: int) -> None:
+        """From here on the caller's bytes are not told apart: what is asked ends with its reply."""
+        self._request_raw = True
+        if self._asking is not None:
+            self._tap.put(Kind.MARK, self._asking.number, at_ns, b"", Mark.UNFRAMED_REQUEST)
+
+    def caller_finished(self) -> None:
+        """The caller sent its FIN. It may still be reading."""
+        self._caller_left = True
+
+    # The upstream's bytes
+
+    def reply(self, data: bytes, at_ns: int, own_ns: int | None) -> None:
+        """A piece from the upstream, and this proxy's own delay of it (None: the caller's fault)."""
+        self.heard_upstream = True
+        position, end = 0, len(data)
+        while position < end and self._waiting:
+            if own_ns is not None:
+                self._waiting[0].delayed(own_ns)
+            position = self._reply_piece(data, position, at_ns)
+
+    def stalled(self, at_ns: int) -> None:
+        """The caller leaves bytes unread from now on."""
+        self._stalled_ns = at_ns
+
+    def flowing(self, at_ns: int) -> None:
+        """The caller has read all that there was."""
+        if self._stalled_ns is not None and self._waiting:
+            self._waiting[0].stall_ns += at_ns - self._stalled_ns
+        self._stalled_ns = None
+
+    def _reply_piece(self, data: bytes, start: int, at_ns: int) -> int:
+        flow = self._waiting[0]
+        framing = self._reply
+        if framing is None:
+            framing = self._reply = ReplyFraming(flow.method)
+        stage = framing.stage
+        position = framing.feed(data, start)
+        if framing.stage is Stage.UNFRAMED and position < len(data):
+            position = len(data)
+        flow.reply_bytes += position - start
+        piece = data if position - start == len(data) else data[start:position]
+        self._tap.put(Kind.REPLY, flow.number, at_ns, piece)
+        if framing.stage is not stage:
+            self._reply_stage(flow, framing.stage, at_ns)
+        return position
+
+    def _reply_stage(self, flow: Flow, stage: Stage, at_ns: int) -> None:
+        if stage is Stage.DONE:
+            self._reply_whole(flow, at_ns)
+        elif stage is Stage.TUNNEL:
+            self.tunnel = True
+            self._asking = None
+            self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.TUNNEL)
+        elif stage is Stage.UNFRAMED:
+            self._reply_raw = True
+            self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.UNFRAMED_REPLY)
+
+    def _reply_whole(self, flow: Flow, at_ns: int) -> None:
+        self._reply = None
+        if self._stalled_ns is not None:
+            flow.stall_ns += at_ns - self._stalled_ns
+            self._stalled_ns = at_ns
+        self._waiting.popleft()
+        flow.replied = True
+        if flow is self._asking and self._request_raw:
+            self._asking = None
+            flow.requested = True
+        self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.REPLY_END)
+        self._end_if_whole(flow, at_ns)
+
+    def _end_if_whole(self, flow: Flow, at_ns: int) -> None:
+        if flow.requested and flow.replied:
+            self._tap.end(flow, flow.ending(Outcome.complete, ""), at_ns)
+
+    # The end of the connection
+
+    def upstream_finished(self, at_ns: int) -> None:
+        """The upstream sent its FIN: a reply that ends with the connection is whole, others are cut."""
+        if self._reply is not None and self._reply.close() and self._waiting:
+            self._reply_whole(self._waiting[0], at_ns)
+        if self.tunnel or self._reply_raw:
+            return
+        cut = Outcome.client_gone if self._caller_left else Outcome.upstream_aborted
+        self._end_all(cut, "the upstream closed before the end of its reply", at_ns)
+
+    def close(self, outcome: Outcome, detail: str, at_ns: int) -> None:
+        """The connection is over: whatever is still open ends with `outcome`."""
+        self._end_all(outcome, detail, at_ns)
+
+    def _end_all(self, outcome: Outcome, detail: str, at_ns: int) -> None:
+        for flow in list(self.open_flows()):
+            if flow.replied:
+                self._tap.end(flow, flow.ending(Outcome.complete, ""), at_ns)
+            else:
+                self._tap.end(flow, flow.ending(outcome, detail), at_ns)
+        self._waiting.clear()
+        self._asking = None
+        self._reply = None
+
+    def _mark_current(self, mark: Mark, at_ns: int, data: bytes = b"") -> None:
+        if self._waiting:
+            self._tap.put(Kind.MARK, self._waiting[0].number, at_ns, data, mark)
