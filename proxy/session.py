@@ -1,0 +1,100 @@
+"""One route while it runs: what its connections need, given to the relay from outside.
+
+One rule: it holds the world for the relay (clock, dialling, closing, the tap), so that the relay itself
+imports nothing but wire.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from . import clock
+from .closing import drain_then_reset, reset
+from .log import Event
+from .relay import address_of
+from .upstream import Reach
+from .wire.exchange import Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from .caller import Caller
+    from .config import Route
+    from .handoff import Handoff
+    from .log import Log
+
+
+@dataclass(slots=True)
+class Floor:
+    """What all routes of one process share."""
+
+    tap: Handoff
+    log: Log
+    connections_limit: int
+    callers: set[Caller] = field(default_factory=set)
+    connections: int = 0
+    """Callers so far: the number of the last one."""
+    tap_failures: int = 0
+    tasks: set[asyncio.Task[None]] = field(default_factory=set)
+
+    def start(self, work: Coroutine[None, None, None]) -> None:
+        """Run something to its end; it is kept until then."""
+        task = asyncio.get_running_loop().create_task(work)
+        self.tasks.add(task)
+        task.add_done_callback(self.tasks.discard)
+
+
+class RouteSession:
+    """The relay's `Session` for one route."""
+
+    def __init__(self, route: Route, floor: Floor) -> None:
+        self._route = route
+        self._floor = floor
+        self._reach = Reach(route.upstream, route.connect_timeout_s)
+        self.tap = floor.tap
+        self.now = clock.monotonic_ns
+        self.host = route.upstream.authority.encode() if route.host == "upstream" else None
+        self.read_timeout_s = route.read_timeout_s
+
+    @property
+    def full(self) -> bool:
+        """True when no further caller can be served."""
+        return len(self._floor.callers) >= self._floor.connections_limit
+
+    def joined(self, caller: Caller) -> Opening:
+        """A caller came."""
+        floor = self._floor
+        floor.callers.add(caller)
+        floor.connections += 1
+        transport = caller.transport
+        assert transport is not None  # noqa: S101  it has just been made
+        return Opening(
+            at_unix_ns=0,
+            connection=floor.connections,
+            route=address_of(transport, "sockname"),
+            label=self._route.label,
+            upstream=str(self._route.upstream),
+            peer=address_of(transport, "peername"),
+        )
+
+    def left(self, caller: Caller) -> None:
+        """A caller is gone."""
+        self._floor.callers.discard(caller)
+
+    def dial(self, caller: Caller) -> None:
+        """Connect to the upstream for this caller."""
+        self._floor.start(self._reach.connect(caller))
+
+    def break_off(self, transport: asyncio.Transport, *, drain: bool) -> None:
+        """End a connection with a reset."""
+        if drain:
+            self._floor.start(drain_then_reset(transport))
+        else:
+            reset(transport)
+
+    def tap_failed(self, fault: Exception) -> None:
+        """The tap is deaf for one connection from now on."""
+        self._floor.tap_failures += 1
+        self._floor.log.say(Event.TAP_FAILED, detail=repr(fault))
