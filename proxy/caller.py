@@ -62,7 +62,12 @@ class Caller(asyncio.Protocol):
         self.transport = cast("asyncio.Transport", transport)
         # Any unsent byte is back-pressure: memory stays at one read, and a stall is seen at once.
         self.transport.set_write_buffer_limits(high=0)
-        self.pairing = Pairing(self.session.tap, self.session.joined(self))
+        opening = self.session.joined(self)
+        if opening is None:
+            self._over = True
+            self.transport.abort()
+            return
+        self.pairing = Pairing(self.session.tap, opening)
 
     def data_received(self, data: bytes) -> None:
         """Pass the caller's bytes on, then let the tap hear them."""

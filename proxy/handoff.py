@@ -8,11 +8,10 @@ nothing behind a gap can be read. Whatever is lost with a recorder that dies is 
 from __future__ import annotations
 
 import asyncio
-import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .wire.frame import HEADER, LEFT_OUT, Kind
+from .wire.frame import ACK, HEADER, LEFT_OUT, Kind
 from .wire.pairing import Flow
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ _REQUESTS_GO: Final = 0.5
 _REPLIES_GO: Final = 0.9
 """Shares of the bound above which content of that direction is left out."""
 
-ACK: Final = struct.Struct("<Q")
-
 
 class Open(NamedTuple):
     """An exchange that the recorder must know again after a restart."""
@@ -44,8 +41,20 @@ class Open(NamedTuple):
 class Handoff:
     """The relay's `Tap`."""
 
-    def __init__(self, queue_bytes: int, retain_bytes: int, unix_of: Callable[[int], int]) -> None:
-        """`unix_of` gives the wall time in ns of a monotonic stamp."""
+    def __init__(
+        self,
+        queue_bytes: int,
+        retain_bytes: int,
+        unix_of: Callable[[int], int],
+        lags: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Bounds in bytes: of what may wait here, and of a request that is kept for reading.
+
+        `unix_of` gives the wall time in ns of a monotonic stamp. `lags` is called when content begins to
+        be left out because the recorder does not keep up.
+        """
+        self._lags = lags
+        self._lagging = False
         self._bound = queue_bytes
         self._retain = retain_bytes
         self._unix_of = unix_of
@@ -80,9 +89,8 @@ class Handoff:
     def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
         """A piece or a mark. Called for each piece that flows."""
         length = len(data)
-        if self._sock is None or self._queued > self._bound * 2:
-            self.left_out_bytes += length  # even frames without bytes have an end
-            return
+        if self._sock is None:
+            return  # the next recorder is told of what is running, with its bytes so far
         if length and self._must_leave_out(kind, number):
             self.left_out_bytes += length
             self._pieces.append(HEADER.pack(kind, code, LEFT_OUT, length, number, at_ns))
@@ -110,14 +118,18 @@ class Handoff:
 
     def _must_leave_out(self, kind: Kind, number: int) -> bool:
         if kind is Kind.REPLY:
-            full = self._queued > self._bound * _REPLIES_GO
+            share = _REPLIES_GO
         elif kind is Kind.REQUEST:
-            full = self._queued > self._bound * _REQUESTS_GO or self._too_long(number)
+            share = _REQUESTS_GO
         else:
             return False
-        if full:
+        lagging = self._queued > self._bound * share
+        if lagging and not self._lagging:
+            self._lagging = True
+            self._lags()
+        if lagging or (kind is Kind.REQUEST and self._too_long(number)):
             self._gaps.add((number, kind))
-        return full or (bool(self._gaps) and (number, kind) in self._gaps)
+        return bool(self._gaps) and (number, kind) in self._gaps
 
     def _too_long(self, number: int) -> bool:
         known = self.open_exchanges.get(number)
@@ -202,6 +214,7 @@ class Handoff:
     def _account(self, sent: int, pieces: list[bytes], first: int) -> int:
         """Take note of `sent` bytes; return how many pieces are whole."""
         self._queued -= sent
+        self._lagging = self._lagging and self._queued > 0
         sent += self._skip
         index = first
         while index < len(pieces) and sent >= len(pieces[index]):

@@ -83,7 +83,7 @@ class Log:
     """Says events on one file descriptor, which stays its owner's."""
 
     def __init__(self, fd: int, form: Literal["auto", "text", "json"] = "auto") -> None:
-        text = form == "text" or (form == "auto" and _is_terminal(fd))
+        text = form == "text" or (form == "auto" and os.isatty(fd))
         self._lines: Final = _Lines(fd)
         self._logger: Final = structlog.wrap_logger(
             self._lines,
@@ -129,13 +129,6 @@ class _Lines:
     warning = error = info
 
 
-def _is_terminal(fd: int) -> bool:
-    try:
-        return os.isatty(fd)
-    except OSError:
-        return False
-
-
 def _stamp(_logger: object, _method: str, event: EventDict) -> EventDict:
     seconds = clock.unix_ns() / 1e9
     event["at"] = datetime.fromtimestamp(seconds, tz=UTC)
@@ -157,7 +150,8 @@ def _as_text(_logger: object, _method: str, event: EventDict) -> bytes:
     level = "" if shape.level == "info" else f"{shape.level}: "
     time = "" if shape.timed and event["text"] else f"{event['at'].astimezone():%H:%M:%S} "
     line = f"{time}{level}{_printable(said)}"
-    return line.encode("utf-8", "backslashreplace")[:LONGEST_LINE] + b"\n"
+    cut = line.encode("utf-8", "backslashreplace")[:LONGEST_LINE]
+    return cut.decode("utf-8", "ignore").encode() + b"\n"
 
 
 def _plain(value: object) -> str | int | float | bool | None:

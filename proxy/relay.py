@@ -48,8 +48,8 @@ class Session(Protocol):
     def tap_failed(self, fault: Exception) -> None:
         """Count a fault of the tap; the bytes have gone on."""
 
-    def joined(self, caller: Caller) -> Opening:
-        """A caller came: what is known of its exchanges before they begin."""
+    def joined(self, caller: Caller) -> Opening | None:
+        """A caller came: what is known of its exchanges before they begin. None: no room for it."""
 
     def left(self, caller: Caller) -> None:
         """A caller is gone."""

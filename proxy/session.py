@@ -58,18 +58,16 @@ class RouteSession:
         self.host = route.upstream.authority.encode() if route.host == "upstream" else None
         self.read_timeout_s = route.read_timeout_s
 
-    @property
-    def full(self) -> bool:
-        """True when no further caller can be served."""
-        return len(self._floor.callers) >= self._floor.connections_limit
-
-    def joined(self, caller: Caller) -> Opening:
-        """A caller came."""
-        floor = self._floor
+    def joined(self, caller: Caller) -> Opening | None:
+        """A caller came: what all its exchanges share. None when there is no room for one more."""
+        floor, transport = self._floor, caller.transport
+        listen, limit = str(self._route.listen), floor.connections_limit
+        if transport is None or len(floor.callers) >= limit:
+            sentence = f"{listen} turned a caller away: {limit} connections are open"
+            floor.log.say(Event.CONNECTION_REFUSED, sentence, listen=listen, limit=limit)
+            return None
         floor.callers.add(caller)
         floor.connections += 1
-        transport = caller.transport
-        assert transport is not None  # noqa: S101  it has just been made
         return Opening(
             at_unix_ns=0,
             connection=floor.connections,

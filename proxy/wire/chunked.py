@@ -43,16 +43,16 @@ class ChunkedFraming:
                 position = self._pass_content(position, end, spans)
                 continue
             newline = data.find(b"\n", position)
-            if newline < 0:
-                self._line += data[position:]
-                self.broken = len(self._line) > MAX_LINE
-                return end
-            line = self._line + data[position:newline]
-            self._line = b""
-            self._take(line.removesuffix(b"\r"))
+            line_end = end if newline < 0 else newline
+            self._line += data[position:line_end]
+            if len(self._line) > MAX_LINE:
+                self.broken = True
+            elif newline >= 0:
+                self._take(self._line.removesuffix(b"\r"))
+                self._line = b""
             if self.broken:
                 return position
-            position = newline + 1
+            position = min(end, line_end + 1)
         return position
 
     def _pass_content(self, position: int, end: int, spans: Spans | None) -> int:

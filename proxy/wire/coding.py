@@ -48,7 +48,8 @@ class _Coding(Protocol):
     whole: bool
     """True when the input so far is complete coded data."""
 
-    def feed(self, data: bytes) -> Iterator[bytes]: ...
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Yield what a piece, never an empty one, decodes to."""
 
 
 class _Gzip:
@@ -82,10 +83,10 @@ class _Deflate:
             data = self._head + data
             if len(data) < 2:
                 self._head = data
-                self.whole = not data
+                self.whole = False
                 return
             self._inflate = zlib.decompressobj(_deflate_window(data))
-        elif self._inflate.eof and data:
+        elif self._inflate.eof:
             raise _BehindEndError
         yield self._inflate.decompress(data)
         self.whole = self._inflate.eof
@@ -110,8 +111,6 @@ class _Brotli:
         self.whole = True
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        if not data:
-            return
         yield self._stream.process(data, output_buffer_limit=_BROTLI_STEP)
         while not self._stream.can_accept_more_data():
             yield self._stream.process(b"", output_buffer_limit=_BROTLI_STEP)

@@ -62,6 +62,9 @@ class Mark(IntEnum):
 HEADER: Final = struct.Struct("<BBHIQQ")
 """kind, code, flags, length, exchange, at_ns: 24 bytes, little-endian."""
 
+ACK: Final = struct.Struct("<Q")
+"""The way back: the number of an exchange that is in the journal. Also the items of `Kind.LOST`."""
+
 _KINDS: Final = {kind.value: kind for kind in Kind}
 
 LEFT_OUT: Final = 1
@@ -91,9 +94,10 @@ class Frame:
 
     def encode(self) -> bytes:
         """The frame in its byte form."""
-        flags = LEFT_OUT if self.left_out else 0
+        left_out = self.left_out
+        flags = LEFT_OUT if left_out else 0
         head = HEADER.pack(self.kind, self.code, flags, self.length, self.exchange, self.at_ns)
-        return head + self.data
+        return head if left_out else head + self.data
 
 
 def frame(kind: Kind, exchange: int, at_ns: int, data: bytes = b"", code: int = 0) -> Frame:
@@ -113,23 +117,24 @@ class FrameReader:
         self.broken = False
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[Frame]:
-        """Yield each frame that `data` completes."""
+        """Yield each frame that `data` completes. Behind a broken one nothing is kept."""
+        if self.broken:
+            return
         rest = self._rest
         rest += data
-        position = 0
-        while not self.broken and len(rest) - position >= HEADER.size:
-            number, code, flags, length, exchange, at_ns = HEADER.unpack_from(rest, position)
+        while len(rest) >= HEADER.size:
+            number, code, flags, length, exchange, at_ns = HEADER.unpack_from(rest)
             kind = _KINDS.get(number)
             if kind is None:
                 self.broken = True
-                break
-            start = position + HEADER.size
-            end = start if flags & LEFT_OUT else start + length
+                rest.clear()
+                return
+            end = HEADER.size if flags & LEFT_OUT else HEADER.size + length
             if end > len(rest):
-                break
-            position = end
-            yield Frame(kind, exchange, at_ns, bytes(rest[start:end]), length, code)
-        del rest[:position]
+                return
+            payload = bytes(rest[HEADER.size : end])
+            del rest[:end]
+            yield Frame(kind, exchange, at_ns, payload, length, code)
 
     @property
     def pending(self) -> int:

@@ -12,6 +12,7 @@ HEAD, and raise on input that servers accept. Both are the oracles of the differ
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
@@ -28,7 +29,7 @@ _LOOKED_AT: Final = 512
 _HEAD_END: Final = re.compile(rb"\n\r?\n")
 _TOKEN: Final = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 _REQUEST_START: Final = re.compile(
-    _TOKEN + rb"{1,64}(?: +(?:[^\x00-\x1f\x7f]+\r?)?)?", re.DOTALL
+    rb"(?:" + _TOKEN + rb"{1,64}(?: +(?:[^\x00-\x1f\x7f]+\r?)?)?)?"
 )  # what may still become `token SP target`; bytes over 0x7f occur in targets as sent
 _LENGTH: Final = re.compile(r"[0-9]{1,18}")
 _STATUS_START: Final = b"HTTP/"
@@ -62,13 +63,13 @@ class Body(Enum):
 H = TypeVar("H", RequestHead, ReplyHead)
 
 
-class MessageFraming(Generic[H]):
+class MessageFraming(ABC, Generic[H]):
     """One message, and the interim heads before it. Feed it until `stage` says it is over."""
 
     def __init__(self) -> None:
         self.stage = Stage.HEAD
         self.head: H | None = None
-        """The last head read; None while there is none."""
+        """The message's head; None until it is read. Interim heads before it are passed over."""
         self.raw_head = bytearray()
         """The bytes of the head so far, its last empty line included once it is whole."""
         self.body = Body.NONE
@@ -93,27 +94,29 @@ class MessageFraming(Generic[H]):
             self.stage = Stage.DONE
         return self.stage is Stage.DONE
 
+    @abstractmethod
     def _plausible(self) -> bool:
-        raise NotImplementedError
+        """True while the bytes so far may become a head."""
 
+    @abstractmethod
     def _parse(self, raw: bytes) -> H | None:
-        raise NotImplementedError
+        """The head, if it can be read."""
 
+    @abstractmethod
     def _interim(self, head: H) -> bool:
         """True for a head that another one of the same message follows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _frame(self, head: H) -> tuple[Body, int]:
         """What ends the body behind `head`, and its length where that is known."""
-        raise NotImplementedError
 
     def _feed_head(self, data: bytes, start: int) -> int:
         raw = self.raw_head
         known = len(raw)
-        raw += data[start : start + MAX_HEAD + 1 - known]
+        raw += data[start : start + MAX_HEAD - known]
         found = _HEAD_END.search(raw, max(0, known - 2))
         if found is None:
-            if len(raw) > MAX_HEAD or not self._plausible():
+            if len(raw) == MAX_HEAD or not self._plausible():
                 self.stage = Stage.UNFRAMED
             return start + len(raw) - known
         del raw[found.end() :]
@@ -125,10 +128,10 @@ class MessageFraming(Generic[H]):
         if head is None:
             self.stage = Stage.UNFRAMED
             return
-        self.head = head
         if self._interim(head):
             self.raw_head.clear()
             return
+        self.head = head
         self.body, self._left = self._frame(head)
         self.stage = _STAGE_AFTER_HEAD[self.body]
 
@@ -205,14 +208,16 @@ def request_body(head: RequestHead) -> tuple[Body, int]:
     """How a request's body ends, with its length (RFC 9112 section 6.3, rules 4 to 7).
 
     Both codings at once, or a length that servers read differently, is doubt: section 6.1 calls that
-    request smuggling. Anything but HTTP/1.x (prior-knowledge HTTP/2, HTTP/0.9) is doubt too.
+    request smuggling. So is a coding before HTTP/1.1, and anything but HTTP/1.x (prior-knowledge
+    HTTP/2, HTTP/0.9).
     """
     if head.version[0] != 1:
         return Body.DOUBT, 0
     codings = _tokens(head.headers, "transfer-encoding")
     lengths = _tokens(head.headers, "content-length")
     if codings:
-        return (Body.DOUBT if lengths or codings != ["chunked"] else Body.CHUNKED), 0
+        sure = codings == ["chunked"] and not lengths and head.version != (1, 0)
+        return (Body.CHUNKED if sure else Body.DOUBT), 0
     return _by_length(lengths) if lengths else (Body.NONE, 0)
 
 
@@ -222,7 +227,7 @@ def reply_body(head: ReplyHead, method: str) -> tuple[Body, int]:
         return Body.TUNNEL, 0
     if method == "HEAD" or head.status in (204, 304):
         return Body.NONE, 0
-    codings = _tokens(head.headers, "transfer-encoding")
+    codings = [c for c in _tokens(head.headers, "transfer-encoding") if c]
     if codings:
         return (Body.CHUNKED if codings[-1] == "chunked" else Body.CLOSE), 0
     lengths = _tokens(head.headers, "content-length")
@@ -238,5 +243,5 @@ def _by_length(lengths: list[str]) -> tuple[Body, int]:
 
 
 def _tokens(headers: Headers, name: str) -> list[str]:
-    joined = ",".join(values(headers, name))
-    return [token.strip().lower() for token in joined.split(",") if token.strip()]
+    # Empty elements are kept: RFC 9110 section 5.6.1.2 ignores them, but not every server does.
+    return [token.strip(" \t").lower() for v in values(headers, name) for token in v.split(",")]

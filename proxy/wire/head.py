@@ -43,10 +43,11 @@ class RequestHead:
     @property
     def path(self) -> str:
         """The target's path: without query, and without scheme and authority if it has them."""
-        target = self.target
-        if "://" in target:
-            target = "/" + target.split("://", 1)[1].partition("/")[2]
-        return target.partition("?")[0]
+        path = self.target.partition("?")[0]
+        _scheme, separator, rest = path.partition("://")
+        if path.startswith("/") or not separator:
+            return path
+        return "/" + rest.partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ here. One `Pairing` serves one caller connection and the upstream connection tha
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from .exchange import Ending, Outcome
 from .frame import Kind, Mark
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .exchange import Opening
+
+_CUT: Final = "the connection was closed before the end of the reply"
 
 
 class Flow:
@@ -53,12 +55,12 @@ class Flow:
         self.lateness_ns: int | None = None
         self.stall_ns = 0
 
-    def delayed(self, own_ns: int) -> None:
-        """This proxy's own delay of one more reply piece."""
-        if self.first_ns is None:
-            self.first_ns = self.worst_ns = own_ns
-        elif self.worst_ns is None or own_ns > self.worst_ns:
-            self.worst_ns = own_ns
+    def delayed(self, own_ns: int | None) -> None:
+        """This proxy's own delay of the reply piece that is about to be counted."""
+        if not self.reply_bytes:
+            self.first_ns = own_ns
+        if own_ns is not None:
+            self.worst_ns = max(own_ns, self.worst_ns or 0)
 
     def ending(self, outcome: Outcome, detail: str) -> Ending:
         """What is known now, as the last word."""
@@ -121,19 +123,21 @@ class Pairing:
 
     def dialled(self, at_ns: int) -> None:
         """The upstream connection was begun."""
-        self._mark_current(Mark.DIAL, at_ns)
+        if self._waiting:
+            self._tap.put(Kind.MARK, self._waiting[0].number, at_ns, b"", Mark.DIAL)
 
     def connected(self, at_ns: int, address: str) -> None:
         """The upstream connection is ready, at this `host:port`."""
         self._connected = (at_ns, address.encode())
-        self._mark_current(Mark.CONNECTED, at_ns, address.encode())
+        for flow in self._waiting:
+            self._tap.put(Kind.MARK, flow.number, *self._connected, Mark.CONNECTED)
 
     def sent(self, at_ns: int) -> None:
         """All that came from the caller so far is with the kernel."""
-        flow = self._waiting[-1] if self._waiting else None
-        if flow is not None and flow.requested and not flow.sent:
-            flow.sent = True
-            self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.SENT)
+        for flow in self._waiting:
+            if flow.requested and not flow.sent:
+                flow.sent = True
+                self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.SENT)
 
     # The caller's bytes
 
@@ -163,6 +167,7 @@ class Pairing:
             self.unframed(at_ns)
 
     def _begin(self, at_ns: int) -> Flow:
+        self._count_stall(at_ns)
         flow = self._tap.open(self._connection, at_ns)
         self._asking = flow
         self._waiting.append(flow)
@@ -190,6 +195,7 @@ class Pairing:
         self._request_raw = True
         if self._asking is not None:
             self._tap.put(Kind.MARK, self._asking.number, at_ns, b"", Mark.UNFRAMED_REQUEST)
+            self._end_if_whole(self._asking, at_ns)
 
     def caller_finished(self) -> None:
         """The caller sent its FIN. It may still be reading."""
@@ -202,8 +208,7 @@ class Pairing:
         self.heard_upstream = True
         position, end = 0, len(data)
         while position < end and self._waiting:
-            if own_ns is not None:
-                self._waiting[0].delayed(own_ns)
+            self._waiting[0].delayed(own_ns)
             position = self._reply_piece(data, position, at_ns)
 
     def stalled(self, at_ns: int) -> None:
@@ -212,9 +217,17 @@ class Pairing:
 
     def flowing(self, at_ns: int) -> None:
         """The caller has read all that there was."""
-        if self._stalled_ns is not None and self._waiting:
-            self._waiting[0].stall_ns += at_ns - self._stalled_ns
+        self._count_stall(at_ns)
         self._stalled_ns = None
+
+    def _count_stall(self, at_ns: int) -> None:
+        """A stall counts for the exchange whose reply is due, from when it is due."""
+        # The write of a piece may begin the stall: its stamp is then behind the piece's own.
+        if self._stalled_ns is None or at_ns <= self._stalled_ns:
+            return
+        if self._waiting:
+            self._waiting[0].stall_ns += at_ns - self._stalled_ns
+        self._stalled_ns = at_ns
 
     def _reply_piece(self, data: bytes, start: int, at_ns: int) -> int:
         flow = self._waiting[0]
@@ -245,18 +258,16 @@ class Pairing:
 
     def _reply_whole(self, flow: Flow, at_ns: int) -> None:
         self._reply = None
-        if self._stalled_ns is not None:
-            flow.stall_ns += at_ns - self._stalled_ns
-            self._stalled_ns = at_ns
+        self._count_stall(at_ns)
         self._waiting.popleft()
         flow.replied = True
-        if flow is self._asking and self._request_raw:
-            self._asking = None
-            flow.requested = True
         self._tap.put(Kind.MARK, flow.number, at_ns, b"", Mark.REPLY_END)
         self._end_if_whole(flow, at_ns)
 
     def _end_if_whole(self, flow: Flow, at_ns: int) -> None:
+        if flow is self._asking and flow.replied and self._request_raw:
+            self._asking = None
+            flow.requested = True
         if flow.requested and flow.replied:
             self._tap.end(flow, flow.ending(Outcome.complete, ""), at_ns)
 
@@ -266,25 +277,22 @@ class Pairing:
         """The upstream sent its FIN: a reply that ends with the connection is whole, others are cut."""
         if self._reply is not None and self._reply.close() and self._waiting:
             self._reply_whole(self._waiting[0], at_ns)
-        if self.tunnel or self._reply_raw:
-            return
-        cut = Outcome.client_gone if self._caller_left else Outcome.upstream_aborted
-        self._end_all(cut, "the upstream closed before the end of its reply", at_ns)
+        if not (self.tunnel or self._reply_raw):
+            self.close(Outcome.complete, "", at_ns)
 
     def close(self, outcome: Outcome, detail: str, at_ns: int) -> None:
-        """The connection is over: whatever is still open ends with `outcome`."""
-        self._end_all(outcome, detail, at_ns)
+        """The connection is over: whatever is still open ends with `outcome`.
 
-    def _end_all(self, outcome: Outcome, detail: str, at_ns: int) -> None:
+        `complete` says that nothing broke. A reply whose end is known and did not come was cut all the
+        same: by the caller if it had left, else by the upstream.
+        """
+        if outcome is Outcome.complete and not (self.tunnel or self._reply_raw):
+            outcome = Outcome.client_gone if self._caller_left else Outcome.upstream_aborted
+            detail = _CUT
+        self._count_stall(at_ns)
         for flow in list(self.open_flows()):
-            if flow.replied:
-                self._tap.end(flow, flow.ending(Outcome.complete, ""), at_ns)
-            else:
-                self._tap.end(flow, flow.ending(outcome, detail), at_ns)
+            last = (Outcome.complete, "") if flow.replied else (outcome, detail)
+            self._tap.end(flow, flow.ending(*last), at_ns)
         self._waiting.clear()
         self._asking = None
         self._reply = None
-
-    def _mark_current(self, mark: Mark, at_ns: int, data: bytes = b"") -> None:
-        if self._waiting:
-            self._tap.put(Kind.MARK, self._waiting[0].number, at_ns, data, mark)

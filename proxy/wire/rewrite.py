@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_HOST: Final = re.compile(rb"(?im)^(host[ \t]*:[ \t]*)([^\r\n]*?)(?=[ \t]*\r?$)")
+_HOST: Final = re.compile(rb"(?i)(\nhost[ \t]*:[ \t]*)([^\n]*(?:\n[ \t][^\n]*)*)")
+"""A whole field: an obs-fold (RFC 9112 section 5.2) is part of its value. What stands behind the value is
+cut off in code: a pattern that does it looks at a long run of spaces once for each of them."""
+
 _ABSOLUTE: Final = re.compile(rb"([^ \r\n]+ +)[A-Za-z][A-Za-z0-9+.\-]*://[^/? \r\n]*([^ \r\n]*)")
 
 
@@ -20,15 +23,20 @@ def rewrite_head(raw: bytes, host: bytes | None) -> bytes:
     target (RFC 9112 section 3.2.2, sent to proxies) becomes origin-form: inference servers do not
     route on it, and its authority is ours, not theirs.
     """
-    line, newline, fields = raw.partition(b"\n")
-    absolute = _ABSOLUTE.match(line)
+    absolute = _ABSOLUTE.match(raw)
     if absolute:
         before, rest = absolute.groups()
-        line = before + _origin_form(rest) + line[absolute.end() :]
+        raw = before + _origin_form(before, rest) + raw[absolute.end() :]
     if host is not None:
-        fields = _HOST.sub(lambda found: found[1] + host, fields)
-    return line + newline + fields
+        raw = _HOST.sub(lambda found: found[1] + host + _behind_value(found[2]), raw)
+    return raw
 
 
-def _origin_form(rest: bytes) -> bytes:
+def _origin_form(before: bytes, rest: bytes) -> bytes:
+    if not rest and before.startswith(b"OPTIONS "):
+        return b"*"  # RFC 9112 section 3.2.4: it asks about the server, not about a resource
     return rest if rest.startswith(b"/") else b"/" + rest
+
+
+def _behind_value(field: bytes) -> bytes:
+    return field[len(field.rstrip(b" \t\r")) :]

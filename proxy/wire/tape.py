@@ -13,13 +13,15 @@ from .coding import ContentDecoder
 from .exchange import Ending, Exchange, Note, Opening, Outcome, ReplyListener
 from .frame import Frame, Kind, Mark
 from .framing import MessageFraming, ReplyFraming, RequestFraming, Stage
-from .head import ReplyHead, RequestHead, values
+from .head import Headers, ReplyHead, RequestHead, values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 L = TypeVar("L", bound=ReplyListener)
 H = TypeVar("H", RequestHead, ReplyHead)
+
+_MARKS: Final = frozenset(Mark)
 
 START_BYTES: Final = 4096
 """How much of a request body is shown to whoever chooses a reader for the reply."""
@@ -33,34 +35,39 @@ class _Side(Generic[H]):
         self.where = where
         self.head_ns: int | None = None
         self.first_ns: int | None = None
-        self.last_ns: int | None = None
         self.deaf = False
         """True once its bytes mean nothing any more: left out, or not to be told apart."""
+        self.left_out_bytes = 0
+        """Bytes that are missing, and those that came behind the first gap."""
         self.notes: list[Note] = []
+        self._gap = False
         self._decoder: ContentDecoder | None = None
 
-    def feed(self, data: bytes, at_ns: int) -> bytes:
-        """Take bytes of the wire; return the content that they complete."""
-        position, content = 0, b""
-        while position < len(data) and self.framing.stage in (Stage.HEAD, Stage.BODY):
-            spans: list[tuple[int, int]] = []
-            position = self.framing.feed(data, position, spans)
-            if self.head_ns is None and self.framing.stage is not Stage.HEAD:
-                self._head_read(at_ns)
-            for start, end in spans:
-                content += self._decode(data[start:end])
-        return content
+    def hear(self, frame: Frame) -> bytes:
+        """Take a frame of this direction; return the content that it completes."""
+        if self.first_ns is None:
+            self.first_ns = frame.at_ns
+        if frame.left_out or self._gap:
+            self.left_out(frame.length)
+        return b"" if self.deaf else self._read(frame.data, frame.at_ns)
 
-    def _head_read(self, at_ns: int) -> None:
-        self.head_ns = at_ns
-        head = self.framing.head
-        codings = ",".join(values(head.headers, "content-encoding")) if head else ""
-        names = [c.strip().lower() for c in codings.split(",") if c.strip()]
-        if names and names != ["identity"]:
-            self._decoder = ContentDecoder(names)
+    def left_out(self, count: int) -> None:
+        """So many bytes are missing; nothing behind them can be read."""
+        self.left_out_bytes += count
+        if not self._gap:
+            self._gap = self.deaf = True
+            self.notes.append(Note("content_left_out", self.where))
 
-    def _decode(self, data: bytes) -> bytes:
-        return data if self._decoder is None else self._decoder.feed(data)
+    def _read(self, data: bytes, at_ns: int) -> bytes:
+        framing, position = self.framing, 0
+        spans: list[tuple[int, int]] = []
+        while position < len(data) and framing.stage in (Stage.HEAD, Stage.BODY):
+            position = framing.feed(data, position, spans)
+        if self.head_ns is None and framing.head is not None:
+            self.head_ns = at_ns
+            self._decoder = _decoder(framing.head.headers)
+        content = b"".join([data[start:end] for start, end in spans])
+        return content if self._decoder is None else self._decoder.feed(content)
 
     def finish(self) -> None:
         """No more will come."""
@@ -71,11 +78,11 @@ class _Side(Generic[H]):
         where = f"{self.where} body"
         self.notes += [Note(n.code, n.where or where, n.detail) for n in self._decoder.notes]
 
-    def left_out(self) -> None:
-        """Bytes are missing from here on."""
-        if not self.deaf:
-            self.deaf = True
-            self.notes.append(Note("content_left_out", self.where))
+
+def _decoder(headers: Headers) -> ContentDecoder | None:
+    joined = ",".join(values(headers, "content-encoding"))
+    codings = [name.strip().lower() for name in joined.split(",") if name.strip()]
+    return ContentDecoder(codings) if codings else None
 
 
 class Tape(Generic[L]):
@@ -110,38 +117,24 @@ class Tape(Generic[L]):
             self._take_reply(frame)
         elif frame.kind is Kind.REQUEST:
             self._take_request(frame)
-        elif frame.kind is Kind.MARK:
+        elif frame.kind is Kind.MARK and frame.code in _MARKS:
             self._take_mark(Mark(frame.code), frame)
         elif frame.kind is Kind.RESUME:
             self._resume()
 
     def _take_request(self, frame: Frame) -> None:
-        side = self._request
-        side.last_ns = frame.at_ns
-        if side.first_ns is None:
-            side.first_ns = frame.at_ns
-        if frame.left_out:
-            side.left_out()
-        if side.deaf:
-            return
-        self._body += side.feed(frame.data, frame.at_ns)
-        if len(self._body) > self._bound:
-            side.left_out()
-            self._body.clear()
+        side, body = self._request, self._body
+        body += side.hear(frame)
+        if len(body) > self._bound and not side.deaf:
+            side.left_out(len(body))
+            del body[START_BYTES:]
 
     def _take_reply(self, frame: Frame) -> None:
         side = self._reply
         if side is None:
             head = self._request.framing.head
             side = self._reply = _Side(ReplyFraming(head.method if head else ""), "reply")
-        side.last_ns = frame.at_ns
-        if side.first_ns is None:
-            side.first_ns = frame.at_ns
-        if frame.left_out:
-            side.left_out()
-        if side.deaf:
-            return
-        content = side.feed(frame.data, frame.at_ns)
+        content = side.hear(frame)
         if self._heard is None and side.head_ns is not None:
             self._heard = self._listener(side.framing.head)
         if content and self._heard is not None:
@@ -167,18 +160,20 @@ class Tape(Generic[L]):
 
     def _resume(self) -> None:
         # What came before the restart is gone: both directions are heard from the middle on.
-        if self.opening.request_bytes:
-            self._request.left_out()
-        self._reply = self._reply or _Side(ReplyFraming(""), "reply")
-        if self.opening.reply_bytes:
-            self._reply.left_out()
+        before = self.opening
+        if before.request_bytes:
+            self._request.left_out(before.request_bytes)
+        if before.reply_bytes:
+            self._reply = _Side(ReplyFraming(""), "reply")
+            self._reply.left_out(before.reply_bytes)
         self._notes.append(Note("resumed", "", "the recorder was restarted in this exchange"))
 
     def seal(self, ending: Ending, ended_ns: int) -> Exchange[L]:
         """The exchange as it stands. Call once."""
-        request, reply, marks = self._request, self._reply, self._marks
+        request, marks = self._request, self._marks
+        reply = self._reply or _Side(ReplyFraming(""), "reply")
         for side in (request, reply):
-            if side is not None and not side.deaf:
+            if not side.deaf:
                 side.finish()
         if self._heard is not None:
             self._heard.close()
@@ -192,20 +187,25 @@ class Tape(Generic[L]):
             request_head_ns=request.head_ns,
             request_end_ns=marks.get(Mark.REQUEST_END),
             request_body=b"" if request.deaf else bytes(self._body),
-            reply=reply.framing.head if reply is not None else None,
-            reply_head_ns=reply.head_ns if reply is not None else None,
-            first_byte_ns=reply.first_ns if reply is not None else None,
+            reply=reply.framing.head,
+            reply_head_ns=reply.head_ns,
+            first_byte_ns=None if self.opening.reply_bytes else reply.first_ns,
             dial_ns=marks.get(Mark.DIAL),
             connected_ns=marks.get(Mark.CONNECTED),
             sent_ns=marks.get(Mark.SENT),
             backend=self._backend,
             heard=self._heard,
-            notes=self._all_notes(),
+            notes=(*self._notes, *request.notes, *reply.notes, *self._lost_in_race(ending)),
+            left_out_bytes=request.left_out_bytes + reply.left_out_bytes,
         )
 
-    def _all_notes(self) -> tuple[Note, ...]:
-        reply = self._reply.notes if self._reply is not None else []
-        return tuple(self._notes + self._request.notes + reply)
+    def _lost_in_race(self, ending: Ending) -> tuple[Note, ...]:
+        # RFC 9112 section 9.5: a server may close an idle connection just when a request is under way.
+        connected_ns = self._marks.get(Mark.CONNECTED)
+        unheard = ending.outcome is Outcome.upstream_aborted and not ending.reply_bytes
+        if unheard and connected_ns is not None and connected_ns < self.opened_ns:
+            return (Note("reused_connection", "", "it was closed while this request came"),)
+        return ()
 
 
 def cut_short(tape: Tape[L], outcome: Outcome, ended_ns: int) -> Exchange[L]:

@@ -105,7 +105,7 @@ def record(**changes: object) -> Record:
         "peer": "127.0.0.1:50000",
         "client": "chat-client/1.0",
         "kind": "turn",
-        "dialect": "openai-chat",
+        "dialect": "openai_chat",
         "request": Request(
             method="POST",
             path="/v1/chat/completions",

@@ -107,7 +107,7 @@ def differences(expected: object, found: object, place: str = "record") -> Itera
     """Where `found` is not as `expected`: objects by the fields expected, `_ms` against `_ns`."""
     if isinstance(expected, dict) and isinstance(found, dict):
         for key, value in expected.items():
-            name, wanted = _in_ns(key, value)
+            name, wanted = (key, value) if key in found else _in_ns(key, value)
             if name in found:
                 yield from differences(wanted, found[name], f"{place}.{name}")
             else:
@@ -161,15 +161,17 @@ def _reply(lines: list[str]) -> tuple[tuple[tuple[int, bytes], ...], bool, int, 
     )
     said = {name.lower() for name, _ in headers}
     chunked = not said & {"content-length", "connection"}
-    framing = (("Transfer-Encoding", "chunked"),) if chunked else ()
-    reads = [(_at(status), _head(f"HTTP/1.1 {status[2]} Status", (*headers, *framing)))]
     code, finish = _coder(headers)
-    for _, step in pieces:
-        data = code(_unescape(step[2].removeprefix("> ")))
-        reads.append((_at(step), _chunk(data) if chunked else data))
+    body = [(_at(step), code(_unescape(step[2].removeprefix("> ")))) for _, step in pieces]
     if outcome is Outcome.complete:
-        last = finish()
-        reads.append((ended_ns, (_chunk(last) + b"0\r\n\r\n") if chunked else last))
+        body.append((ended_ns, finish()))
+    length = sum(len(data) for _, data in body)
+    filled = [(n, str(length) if n.lower() == "content-length" else v) for n, v in headers]
+    framing = [("Transfer-Encoding", "chunked")] if chunked else []
+    reads = [(_at(status), _head(f"HTTP/1.1 {status[2]} Status", (*filled, *framing)))]
+    reads += [(at_ns, _chunk(data) if chunked else data) for at_ns, data in body]
+    if chunked and outcome is Outcome.complete:
+        reads.append((ended_ns, b"0\r\n\r\n"))
     return tuple(reads), chunked or "content-length" in said, ended_ns, outcome
 
 

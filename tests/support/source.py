@@ -59,16 +59,16 @@ class Module:
         }
         found = []
         for node in ast.walk(self.tree):
-            names = self._names(node)
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
             relative = isinstance(node, ast.ImportFrom) and node.level > 0
+            names = self._names(node)
             found += [Import(n, node.lineno, relative, id(node) in guarded) for n in names]
         return tuple(found)
 
-    def _names(self, node: ast.AST) -> list[str]:
+    def _names(self, node: ast.Import | ast.ImportFrom) -> list[str]:
         if isinstance(node, ast.Import):
             return [alias.name for alias in node.names]
-        if not isinstance(node, ast.ImportFrom):
-            return []
         base = node.module or ""
         if node.level:
             above = self.package.split(".")[: len(self.package.split(".")) + 1 - node.level]

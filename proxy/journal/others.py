@@ -1,0 +1,84 @@
+"""Others' words as a record keeps them: few, short, finite.
+
+One rule: no caller and no upstream can make a line endless, or put into it what readers of the journal
+cannot hold. Names are cut, lists end, and a number that is not finite or has more than 64 bits is null.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from proxy.wire.exchange import Note
+from proxy.wire.head import value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from proxy.wire.head import Headers
+
+T = TypeVar("T")
+Scalar = float | int | str
+
+_NAME_LENGTH: Final = 200
+"""Characters of a model's, tool's or error's name."""
+
+_MOST_CALLS: Final = 256
+_MOST_FIELDS: Final = 64
+_MOST_NOTES: Final = 32
+
+_PRODUCT: Final = re.compile(
+    r"[\w!#$%&'*+.^`|~-]{1,64}(?:/[\w!#$%&'*+.^`|~-]{1,64})?(?: v?\d[\w.-]{0,31}\b)?", re.ASCII
+)
+"""RFC 9110 section 10.1.5: the first product and its version; some SDKs put a space before it."""
+
+
+def name(text: str | None) -> str | None:
+    """A name or a short reason."""
+    return None if text is None else text[:_NAME_LENGTH]
+
+
+def names(texts: Sequence[str]) -> list[str]:
+    """Names in order."""
+    return [text[:_NAME_LENGTH] for text in texts[:_MOST_CALLS]]
+
+
+def client(headers: Headers) -> str | None:
+    """Product and version of the user agent; None if it names none."""
+    found = _PRODUCT.match(value(headers, "user-agent") or "")
+    return found[0] if found else None
+
+
+def sampling(fields: Mapping[str, Scalar | bool]) -> dict[str, Scalar | bool]:
+    """Sampling fields as sent."""
+    kept = ((k, v if isinstance(v, bool) else _scalar(v)) for k, v in _first(fields))
+    return {k: v for k, v in kept if v is not None}
+
+
+def reported(fields: Mapping[str, Scalar | None]) -> dict[str, Scalar | None]:
+    """A server's own figures."""
+    # A bool is an int to a type checker, and no type of this field in the journal.
+    return {k: int(v) if isinstance(v, bool) else _scalar(v) for k, v in _first(fields)}
+
+
+def notes(*sources: Iterable[Note]) -> list[str]:
+    """All notes once, in order; beyond the bound the last one says how many more there were."""
+    said = list(dict.fromkeys(str(note) for source in sources for note in source))
+    if len(said) <= _MOST_NOTES:
+        return said
+    more = Note("more_notes", "", f"{len(said) - _MOST_NOTES + 1} more are not kept")
+    return [*said[: _MOST_NOTES - 1], str(more)]
+
+
+def _first(fields: Mapping[str, T]) -> Iterator[tuple[str, T]]:
+    return ((key[:_NAME_LENGTH], value) for key, value in islice(fields.items(), _MOST_FIELDS))
+
+
+def _scalar(value: object) -> Scalar | None:
+    if isinstance(value, str):
+        return value[:_NAME_LENGTH]
+    if isinstance(value, int):
+        return value if -(2**63) <= value < 2**63 else None
+    return value if isinstance(value, float) and math.isfinite(value) else None

@@ -1,0 +1,241 @@
+"""The line on disk: one `Record` an exchange, one JSON object a line.
+
+One rule: null is not zero. A field is null when it was not observed, not said or cannot be known;
+docs/journal.md says which for each, and a test holds the two together. Times are offsets in ns from
+the first request byte. No prompt text, no answer text and no credential is ever in here.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+VERSION: Final = 1
+
+Kind = Literal["turn", "hidden", "not_generation"]
+Generation = Literal["complete", "incomplete", "error_event", "none", "unknown"]
+"""`none`: no model was asked, or it never began. `unknown`: its answer could not be read to the end."""
+ErrorKind = Literal[
+    "http_error",
+    "error_event",
+    "incomplete_stream",
+    "upstream_reset",
+    "upstream_unreachable",
+    "upstream_timeout",
+    "client_disconnect",
+    "proxy",
+]
+OutcomeName = Literal[
+    "complete",
+    "client_gone",
+    "upstream_unreachable",
+    "upstream_aborted",
+    "upstream_timeout",
+    "shutdown",
+    "proxy_killed",
+    "proxy_error",
+]
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked for."""
+
+    method: str | None
+    """Null when no request head could be read."""
+    path: str | None
+    """The target without its query, which may hold a key; as sent otherwise."""
+    model: str | None = None
+    stream: bool | None = None
+    bytes: int = 0
+    """Bytes of the whole request as it came, head and framing included."""
+    max_tokens: int | None = None
+    sampling: dict[str, float | int | str | bool] = {}
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens of one part of the prompt; parts stand in the order in which templates render them."""
+
+    part: Literal["system", "tools", "history", "tool_results", "question", "media", "template"]
+    role: str
+    tokens: int | None
+    """Null: not counted, `source` says why."""
+    source: str
+    """How it was counted: `tiktoken o200k_base`, `tiktoken o200k_base, scaled to usage`,
+    `usage minus parts`, `not counted`, ..."""
+
+
+class Tools(msgspec.Struct, frozen=True, kw_only=True):
+    """Tool definitions in front of the question."""
+
+    set_hash: str
+    """Names the file `tools-<hash>.json` beside the segments: names and tokens, no descriptions."""
+    count: int
+    tokens: int | None
+    called: list[str] = []
+    """Names, one for each call in this answer."""
+
+
+class Timings(msgspec.Struct, frozen=True, kw_only=True):
+    """Marks that this proxy observed, ns after the first request byte. Null: it did not happen."""
+
+    request_head_ns: int | None = None
+    request_end_ns: int | None = None
+    """u0: the last request byte came. The origin of TTFT."""
+    upstream_dial_ns: int | None = None
+    """Null when an earlier exchange had opened the connection."""
+    upstream_connected_ns: int | None = None
+    """Negative when the connection was reused: so long before this exchange was it ready."""
+    upstream_sent_ns: int | None = None
+    response_head_ns: int | None = None
+    first_byte_ns: int | None = None
+    first_event_ns: int | None = None
+    first_token_ns: int | None = None
+    first_reasoning_ns: int | None = None
+    first_visible_text_ns: int | None = None
+    first_tool_call_ns: int | None = None
+    last_token_ns: int | None = None
+    terminal_event_ns: int | None = None
+    end_ns: int
+
+
+class Output(msgspec.Struct, frozen=True, kw_only=True):
+    """What was generated."""
+
+    tokens: int | None = None
+    source: str = "unknown"
+    """`usage`, `timings`, `continuous usage`, `tiktoken <encoding>` or `unknown`."""
+    reasoning_tokens: int | None = None
+    k1: int | None = None
+    """Tokens in the first token event; null: the server did not say, 1 is assumed where needed."""
+    events: int | None = None
+    """Events that carried output; null when the reply was not streamed."""
+    tokens_per_event: float | None = None
+    gap_p50_ns: int | None = None
+    gap_p95_ns: int | None = None
+    gap_max_ns: int | None = None
+    content_kind: Literal["prose", "code", "tool_call", "mixed"] | None = None
+    finish_reason: str | None = None
+
+
+class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
+    """The server's bill. Null: it did not say."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    cache_write: int | None = None
+    reasoning: int | None = None
+
+
+class Counting(msgspec.Struct, frozen=True, kw_only=True):
+    """How the parts were counted, and how far off the count was."""
+
+    tokenizer: str | None = None
+    counted: int | None = None
+    """Sum over the parts before scaling."""
+    billed: int | None = None
+    """The server's own number for the whole prompt."""
+    residual: int | None = None
+    """billed - counted: template tokens, and what a foreign tokenizer gets wrong."""
+    scale: float | None = None
+    """Factor put on the counted parts; null when they were left as counted."""
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """Exchanges in flight through this proxy, this one included; not what the server ran."""
+
+    in_flight_at_arrival: int | None = None
+    in_flight_mean: float | None = None
+    """Weighted by time over this exchange."""
+    in_flight_peak: int | None = None
+
+
+class Self(msgspec.Struct, frozen=True, kw_only=True):
+    """What this proxy itself did to the exchange."""
+
+    first_ns: int | None = None
+    """Own delay of the first reply piece, socket read to socket write: a lower bound."""
+    worst_ns: int | None = None
+    lateness_ns: int | None = None
+    left_out_bytes: int = 0
+    """Bytes that flowed but were not kept for reading."""
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One exchange."""
+
+    v: int = VERSION
+    id: str
+    """`<run>-<number>`: numbers of a run have no gaps unless records were lost."""
+    at_unix_ns: int
+    """Wall time of the first request byte."""
+    route: str
+    label: str = ""
+    upstream: str
+    """Scheme and authority of the route's upstream."""
+    backend: str | None = None
+    """The address really connected to, `host:port`; null when no connection was made."""
+    peer: str
+    client: str | None = None
+    """From the user agent: product and version."""
+    thread: str | None = None
+    turn: str | None = None
+    kind: Kind
+    dialect: str
+    request: Request
+    parts: list[Part] = []
+    tools: Tools | None = None
+    """Null when no tools were offered."""
+    timings: Timings
+    output: Output
+    usage: UsageReport
+    counting: Counting
+    reported: dict[str, float | int | str | None] = {}
+    """The server's own figures, under its own names."""
+    prefix: dict[str, float | int | str | None] = {}
+    load: Load
+    self: Self
+    stall_ns: int = 0
+    """Time in which the caller did not read what had come for it."""
+    outcome: OutcomeName
+    generation: Generation
+    error_kind: ErrorKind | None = None
+    error_type: str | None = None
+    """The upstream's own name of the error."""
+    error_detail: str | None = None
+    """Why the transport ended as it did, in the system's words (`Connection refused`)."""
+    status: int | None = None
+    """The upstream's; null when no response head came from it."""
+    reply_bytes: int = 0
+    model_served: str | None = None
+    notes: list[str] = []
+
+
+class ToolEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool of a set: its name and what its definition costs."""
+
+    name: str
+    tokens: int | None
+    """As counted, before any scaling to the bill."""
+    server: str | None = None
+    """MCP server, where the name says so."""
+
+
+class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
+    """The file `tools-<hash>.json`: what a set of tool definitions holds, without their text."""
+
+    v: int = VERSION
+    set_hash: str
+    source: str
+    """How the tokens were counted."""
+    tools: list[ToolEntry]
+
+
+class Loss(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of `loss-<date>-<pid>-<n>.jsonl`: exchanges that left no record."""
+
+    v: int = VERSION
+    at_unix_ns: int
+    ids: list[str]
+    why: str
