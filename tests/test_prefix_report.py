@@ -1,0 +1,96 @@
+"""The prompt by part over turns, cold and as lived."""
+
+from __future__ import annotations
+
+import pytest
+
+from analysis.explain.overview import overview
+from analysis.explain.prefill import prefill_costs
+from analysis.explain.prefix import prefix
+from proxy.journal.record import UsageReport
+from tests.support import journals
+from tests.support.builders import COUNTED, S, part, parts, record
+
+
+def rows(turns):
+    """Parts by name."""
+    return {p.part: p for p in prefix(turns, prefill_costs(turns)).parts}
+
+
+def test_the_field_reports_prefix():
+    """6,603 tokens of tools are 70 % of the prompt and 4.25 s; cold and as lived are one."""
+    read = rows([record()])
+
+    assert list(read) == ["tools", "system", "history", "question"]
+    assert read["tools"].tokens == 6603
+    assert read["tools"].share == pytest.approx(6603 / 9459)
+    assert read["tools"].price.cold_ns == read["tools"].price.lived_ns
+    assert read["tools"].price.cold_ns / S == pytest.approx(4.247, abs=1e-3)
+
+
+def test_a_cache_that_hits_hides_the_cold_price():
+    """The demo's tools: 9.3 s cold, half of it as lived, because one of two turns had them cached."""
+    read = overview(journals.demo()).prefix
+    tools = next(p for p in read.parts if p.part == "tools")
+
+    assert tools.price.cold_ns / S == pytest.approx(9.26, abs=0.01)
+    assert tools.price.lived_ns / S == pytest.approx(4.60, abs=0.01)
+    assert (tools.turns, read.turns) == (2, 3)
+    assert (read.cached, read.cached_of) == (1248, 2538)
+
+
+def test_a_part_is_described_over_the_turns_that_carry_it():
+    """Turns without tools do not make the tools smaller; the lower of two middles is a real one."""
+    turns = [record(parts=parts(tools=n, question=10)) for n in (100, 200)]
+    turns.append(record(parts=parts(question=50)))
+
+    read = rows(turns)
+
+    assert (read["tools"].tokens, read["tools"].turns) == (100, 2)
+    assert (read["question"].tokens, read["question"].turns) == (10, 3)
+
+
+def test_parts_stand_in_template_order():
+    """Whatever turn brought a part first, tools stand first and the template last."""
+    turns = [
+        record(parts=[part("question", 1), part("template", 7)]),
+        record(parts=parts(tools=5, system=4, history=3, tool_results=2, question=1)),
+    ]
+
+    assert list(rows(turns)) == [
+        "tools",
+        "system",
+        "history",
+        "tool_results",
+        "question",
+        "template",
+    ]
+
+
+def test_without_a_cost_there_are_tokens_and_no_seconds():
+    """A short prompt has parts and no price."""
+    assert rows([record(parts=parts(question=9), usage=UsageReport())])["question"].price is None
+
+
+def test_what_was_dropped_costs_nothing():
+    """Tools that the server's template drops keep their tokens and have no share and no seconds."""
+    dropped = part("tools", 900, source=f"{COUNTED}, not in the bill")
+    turn = record(parts=[dropped, part("question", 400)], usage=UsageReport(input=400))
+
+    read = rows([turn])
+
+    assert (read["tools"].tokens, read["tools"].read, read["tools"].share) == (900, False, 0.0)
+    assert read["tools"].price.cold_ns == read["tools"].price.lived_ns == 0
+    assert read["question"].share == 1.0
+
+
+def test_nothing_counted_is_no_prefix():
+    """Turns whose prompt nobody counted are not turns of no tokens."""
+    read = prefix([record(parts=[])], prefill_costs([record(parts=[])]))
+
+    assert (read.parts, read.turns, read.cached) == ((), 0, None)
+
+
+def test_an_empty_prompt_has_no_share():
+    """Parts of no tokens at all share nothing."""
+    assert rows([record(parts=parts(question=0))])["question"].share == 0.0
