@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
-from .relay import words, write, write_eof
+from .relay import UNSENT, words, write, write_eof
 from .wire.exchange import Outcome
 from .wire.pairing import Pairing
 from .wire.request_side import RequestSide, Step
@@ -60,8 +60,7 @@ class Caller(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A caller connected: nothing is dialled before its first byte."""
         self.transport = cast("asyncio.Transport", transport)
-        # Any unsent byte is back-pressure: memory stays at one read, and a stall is seen at once.
-        self.transport.set_write_buffer_limits(high=0)
+        self.transport.set_write_buffer_limits(*UNSENT)
         opening = self.session.joined(self)
         if opening is None:
             self._over = True

@@ -71,7 +71,7 @@ class Recording:
         with theirs:
             for sock in (ours, theirs):
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
-            ours.setblocking(False)  # noqa: FBT003  the stdlib's own signature
+            ours.settimeout(0)
             self.process = self._exec(theirs.fileno())
         self._sock, self._rest = ours, b""
         self._started_ns = self._now()

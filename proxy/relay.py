@@ -21,6 +21,11 @@ HALF_CLOSED_S: Final = 60.0
 """How long a caller may keep its half of a connection whose upstream is done and owes it nothing."""
 
 
+UNSENT: Final = (1, 0)
+"""High and low water of both sides: any unsent bytes are back-pressure, so memory stays at one read and
+a stall is seen at once. Not 0: uvloop's TLS pauses at "as much as", so an empty buffer would do."""
+
+
 class Session(Protocol):
     """What one route gives to its connections; `server` provides it."""
 
@@ -112,7 +117,7 @@ class Upstream(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Connected, TLS included."""
         self.transport = cast("asyncio.Transport", transport)
-        self.transport.set_write_buffer_limits(high=0)
+        self.transport.set_write_buffer_limits(*UNSENT)
         self._heard_ns = self._now()
         if self._caller is None or self._caller.transport is None:
             self.transport.close()

@@ -30,8 +30,9 @@ _MOST_NAMED: Final = 10_000
 class Appender:
     """Appends lines to `<prefix><date>-<pid>-<n>.jsonl`, a new file for each day and size."""
 
-    def __init__(self, folder: Path, prefix: str = "") -> None:
+    def __init__(self, folder: Path, prefix: str = "", segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder = folder
+        self._most = segment_bytes
         self._prefix = prefix
         self._file: int | None = None
         self._date = ""
@@ -57,7 +58,7 @@ class Appender:
             self._file = None
 
     def _segment(self, date: str) -> int:
-        if self._file is not None and date == self._date and self._size < SEGMENT_BYTES:
+        if self._file is not None and date == self._date and self._size < self._most:
             return self._file
         self.close()
         self._number += 1

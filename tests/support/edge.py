@@ -183,14 +183,16 @@ class Endpoint:
             self._reset_seen()
             return
         at_ns = time.monotonic_ns()
-        plain = data if self._tls is None else self._tls.decrypt(data)
-        if plain:
-            self.received += plain
-            self.pieces.append(Piece(at_ns, plain))
+        self._keep(data if self._tls is None else self._tls.decrypt(data), at_ns)
         if not data or (self._tls is not None and self._tls.closed):
             self.stop_reading()
             self.fin_ns = at_ns
         self._news.set()
+
+    def _keep(self, plain: bytes, at_ns: int) -> None:
+        if plain:
+            self.received += plain
+            self.pieces.append(Piece(at_ns, plain))
 
     def _reset_seen(self) -> None:
         self.stop_reading()
@@ -205,6 +207,9 @@ class Endpoint:
             await self._flush(within)
             await self._until(self._tls.has_news, "the peer's part of the handshake", within)
         await self._flush(within)
+        if self._tls is not None:  # a peer may send its first data with its last handshake bytes
+            self._keep(self._tls.decrypt_waiting(), time.monotonic_ns())
+            self._news.set()
 
     async def send(
         self, data: bytes, *, piece: int = 0, pause: float = 0.0, within: float = WITHIN_S

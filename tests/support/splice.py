@@ -85,7 +85,9 @@ class Splice:
 
     def __init__(self, upstream: str, **route: Any) -> None:
         self._route = Route(
-            listen=Address("127.0.0.1", 0), upstream=Origin.parse(upstream, "http://127.0.0.1:0"), **route
+            listen=Address("127.0.0.1", 0),
+            upstream=Origin.parse(upstream, "http://127.0.0.1:0"),
+            **route,
         )
         self.tap = KeepingTap()
         self.port = 0

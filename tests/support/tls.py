@@ -91,6 +91,10 @@ class Tls:
             self._in.write(data)
         else:
             self._in.write_eof()
+        return self.decrypt_waiting()
+
+    def decrypt_waiting(self) -> bytes:
+        """Plain bytes of what came before and was not read yet."""
         plain = b""
         while self._shaken and not self.closed:
             try:
