@@ -15,7 +15,7 @@ import openai
 import orjson
 
 from demo import chat
-from demo.proxied import command, recording
+from demo.proxied import command, recording, wait_for_record
 
 KEY = "sk-canary-7f3a"
 """The client's key: it must not be written anywhere."""
@@ -118,7 +118,11 @@ def hold(server, folder):
         recording(server.url, journal, log) as url,
         openai.OpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, http_client=http) as client,
     ):
-        seen = {name: ask(client, server.model) for name, ask in REQUESTS.items()}
+        seen = {}
+        for name, ask in REQUESTS.items():
+            seen[name] = ask(client, server.model)
+            # After the first one: the recorder is up, and no longer takes what the client needs.
+            wait_for_record(journal, log)
     files = {path.name: path.read_bytes() for path in [log, *journal.iterdir()]}
     lines = [
         orjson.loads(line)

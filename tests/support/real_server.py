@@ -1,8 +1,7 @@
 """Real inference servers for tests: llama.cpp's own, on loopback, one for each run of pytest.
 
 A test module that wants them says `pytest_plugins = ("tests.support.real_server",)`. One thread each:
-the proxy, the client and the recorder need the rest of a small machine, and a server whose threads wait
-for a core that somebody else has decodes a tenth as fast.
+the proxy, the client and the recorder need the rest of a small machine.
 """
 
 from __future__ import annotations

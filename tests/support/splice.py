@@ -29,7 +29,8 @@ class KeepingTap:
     def __init__(self) -> None:
         self.frames: list[Frame] = []
         self.endings: dict[int, Ending] = {}
-        self.failing = False
+        self.failing_kinds: set[Kind] = set()
+        """Frames of these kinds are refused with an error."""
         self._ended = asyncio.Event()
 
     def open(self, connection: Opening, at_ns: int) -> Flow:
@@ -40,7 +41,7 @@ class KeepingTap:
 
     def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
         """Keep a frame, or fail as told."""
-        if self.failing:
+        if kind in self.failing_kinds:
             raise RuntimeError("the tap was told to fail")
         self.frames.append(Frame(kind, number, at_ns, data, len(data), code))
 
