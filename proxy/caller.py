@@ -7,6 +7,7 @@ only for an upstream that is being dialled, and for the rest of a head whose `Ho
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from .relay import UNSENT, words, write, write_eof
@@ -160,8 +161,15 @@ class Caller(asyncio.Protocol):
         try:
             hear(self.pairing)
         except Exception as fault:  # noqa: BLE001  whatever it is, the bytes go on
-            self.pairing = None
-            self.session.tap_failed(fault)
+            self.deafen(fault)
+
+    def deafen(self, fault: Exception) -> None:
+        """The tap has failed: this connection goes on unheard, and what was open ends as our fault."""
+        pairing, self.pairing = self.pairing, None
+        self.session.tap_failed(fault)
+        if pairing is not None:
+            with contextlib.suppress(Exception):
+                pairing.close(Outcome.proxy_error, type(fault).__name__, self.session.now())
 
     @property
     def idle(self) -> bool:

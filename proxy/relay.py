@@ -142,8 +142,7 @@ class Upstream(asyncio.Protocol):
             own = None if transport.get_write_buffer_size() else self._now() - at
             pairing.reply(data, at, own)
         except Exception as fault:  # noqa: BLE001  whatever it is, the bytes go on
-            caller.pairing = None
-            caller.session.tap_failed(fault)
+            caller.deafen(fault)
             return
         if pairing.tunnel and not caller.requests.raw:
             write(self.transport, caller.requests.release())

@@ -260,41 +260,6 @@ async def test_bytes_do_not_wait_for_the_rest_of_an_event():
             assert piece.at_ns - sent.at_ns < 20e6
 
 
-async def test_a_failing_tap_changes_no_byte():
-    """A fault of ours makes the connection opaque to the tap; it is counted; the bytes flow."""
-    async with (
-        Upstream([Await(), Send(STREAM), Await(), Send(STREAM), Hang()]) as up,
-        Splice(up.url) as splice,
-        await Caller.connect(splice.port) as caller,
-    ):
-        splice.tap.failing = True
-        for _ in range(2):
-            await caller.send(request(b"{}"))
-            assert STREAM == await caller.read_message()
-
-        there = await up.connection(0)
-        assert bytes(there.received) == hosted(request(b"{}") * 2, up)
-        assert 1 == splice.floor.tap_failures
-
-
-async def test_marks_lie_in_the_order_of_things():
-    """Dialled, connected, sent, request over, reply over; the origin of waiting is the request's end."""
-    async with (
-        Upstream([Await(), Pause(0.05), Send(reply(b"hi")), Hang()]) as up,
-        Splice(up.url) as splice,
-        await Caller.connect(splice.port) as caller,
-    ):
-        await caller.send(request(b"x" * 1000), piece=300, pause=0.01)
-        await caller.read_message()
-        await splice.tap.ended()
-
-        marks = [Mark.DIAL, Mark.CONNECTED, Mark.REQUEST_END, Mark.SENT, Mark.REPLY_END]
-        times = [splice.tap.mark(mark) for mark in marks]
-        assert None not in times
-        assert times == sorted(times)  # type: ignore[type-var]
-        assert times[4] - times[2] > 45e6
-
-
 async def test_host_can_be_kept():
     """`host = "keep"`: not a byte of the request changes."""
     async with (
