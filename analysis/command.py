@@ -114,7 +114,7 @@ def report(folder: Path | None, *, as_data: bool) -> None:
     help="How many to begin with.",
 )
 def tail(folder: Path | None, lines: int, *, as_data: bool) -> None:
-    """Show the last exchanges, a line each, then every new one as it ends."""
+    """Show the last exchanges, then each new one as it ends."""
     text = as_json if as_data else as_text
     try:
         follow(

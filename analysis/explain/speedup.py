@@ -1,4 +1,4 @@
-"""What a faster decode does to a whole turn (METHOD's and Amdahl's law: the fixed part stays).
+"""What a faster decode does to a whole turn (Amdahl's law: the fixed part stays).
 
 One rule: the formula depends on the side on which the turn was measured, so the caller says which.
 Applied to the slow side's turn, the form for the fast side promises too much: F = 2, D = 10, s = 3

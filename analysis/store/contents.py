@@ -91,7 +91,8 @@ class Contents:
 def gaps(ids: Iterable[str]) -> Iterator[Gap]:
     """Numbers that are missing between 1 and each run's last, as stretches.
 
-    An id is `<run>-<number>`; one that is not cannot have a gap.
+    An id is `<run>-<number>`; one that is not cannot have a gap, and fills none: `<run>-<number>.<n>` is
+    inside of a tunnel, which has a record of its own.
     """
     runs: dict[str, set[int]] = {}
     for name in ids:
