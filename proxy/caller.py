@@ -199,9 +199,10 @@ class Caller(asyncio.Protocol):
     def _cut(self, data: bytes) -> tuple[list[bytes], list[Cut]]:
         try:
             return self.requests.feed(data)
-        except Exception as fault:  # noqa: BLE001  a fault of ours must not eat the caller's bytes
+        except Exception as fault:  # noqa: BLE001  whatever it is: nobody knows what has gone on
             self.session.tap_failed(fault)
-            return [*self.requests.release(), data], []
+            self.cut(Outcome.proxy_error, type(fault).__name__, drain=False)
+            return [], []
 
     def _without_upstream(self, at_ns: int) -> None:
         if self._refusal is not None:

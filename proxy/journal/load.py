@@ -7,9 +7,12 @@ What the server ran besides is the server's to say.
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .record import Load
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
 
 class _Arrival(NamedTuple):
@@ -24,7 +27,7 @@ class LoadMeter:
     """Exchanges in flight, over time. Times may come a little out of order between workers."""
 
     def __init__(self) -> None:
-        self._arrivals: dict[int, _Arrival] = {}
+        self._arrivals: dict[Hashable, _Arrival] = {}
         self._last_ns = 0
         self._area = 0
         self._order = 0
@@ -33,7 +36,7 @@ class LoadMeter:
         the first entry at or after it; the last arrival always is one. Never longer than the highest
         load was."""
 
-    def opened(self, number: int, at_ns: int) -> None:
+    def opened(self, number: Hashable, at_ns: int) -> None:
         """An exchange began."""
         at_ns = self._advance(at_ns)
         in_flight = len(self._arrivals) + 1
@@ -43,7 +46,7 @@ class LoadMeter:
         self._peaks.append((self._order, in_flight))
         self._arrivals[number] = _Arrival(at_ns, self._area, in_flight, self._order)
 
-    def ended(self, number: int, at_ns: int) -> Load:
+    def ended(self, number: Hashable, at_ns: int) -> Load:
         """An exchange is over: its load. Unknown where its beginning was never seen."""
         at_ns = self._advance(at_ns)
         arrival = self._arrivals.pop(number, None)

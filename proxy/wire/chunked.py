@@ -44,12 +44,12 @@ class ChunkedFraming:
                 continue
             newline = data.find(b"\n", position)
             line_end = end if newline < 0 else newline
-            self._line += data[position:line_end]
-            if len(self._line) > MAX_LINE:
+            line = self._line + data[position:line_end]
+            self._line = line if newline < 0 else b""
+            if len(line) > MAX_LINE:
                 self.broken = True
             elif newline >= 0:
-                self._take(self._line.removesuffix(b"\r"))
-                self._line = b""
+                self._take(line.removesuffix(b"\r"))
             if self.broken:
                 return position
             position = min(end, line_end + 1)

@@ -35,6 +35,9 @@ class Outcome(IntEnum):
     """A fault of this proxy."""
 
 
+CALLER_FIRST: Final = "the caller ended it"
+"""The detail of a tunnel's end when the caller's FIN came before the upstream's."""
+
 _TEXT_SEPARATOR: Final = b"\x00"
 
 
@@ -95,7 +98,8 @@ class Ending:
     stall_ns: int = 0
     """Time in which reply bytes waited for the caller to read."""
     detail: str = ""
-    """Why, in the system's words ("Connection refused"); empty when complete."""
+    """Why, in the system's words ("Connection refused"); empty when complete, save for a tunnel that
+    the caller ended: `CALLER_FIRST`."""
 
     def encode(self) -> bytes:
         """Fixed fields, then the detail as text. None travels as -1: no delay is negative."""
@@ -176,3 +180,11 @@ class Exchange(Generic[L_co]):
     notes: tuple[Note, ...] = field(default=())
     left_out_bytes: int = 0
     """Bytes of both directions that flowed but were not kept for reading."""
+    message: int | None = None
+    """In a tunnel, which message of the caller's asked for it, from 1; None for the tunnel and for all
+    else. `number` is the tunnel's then."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others of its run: `7`, or `7.2` inside of tunnel 7."""
+        return str(self.number) if self.message is None else f"{self.number}.{self.message}"

@@ -7,9 +7,9 @@ here. One `Pairing` serves one caller connection and the upstream connection tha
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from .exchange import Ending, Outcome
+from .exchange import CALLER_FIRST, Ending, Outcome
 from .frame import Kind, Mark
 from .framing import ReplyFraming, Stage
 from .request_side import Cut, Step
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .exchange import Opening
-
-_CUT: Final = "the connection was closed before the end of the reply"
 
 
 class Flow:
@@ -59,8 +57,8 @@ class Flow:
         """This proxy's own delay of the reply piece that is about to be counted."""
         if not self.reply_bytes:
             self.first_ns = own_ns
-        if own_ns is not None:
-            self.worst_ns = max(own_ns, self.worst_ns or 0)
+        if own_ns is not None and (self.worst_ns is None or own_ns > self.worst_ns):
+            self.worst_ns = own_ns
 
     def ending(self, outcome: Outcome, detail: str) -> Ending:
         """What is known now, as the last word."""
@@ -95,13 +93,11 @@ class Pairing:
         self._connected: tuple[int, bytes] | None = None
         self._request_raw = False
         self._reply_raw = False
-        self._caller_left = False
+        self._first_left = ""
         self._stalled_ns: int | None = None
         """Since when the caller has left bytes unread; None while it keeps up."""
         self.tunnel = False
         """True once the upstream has turned the connection into a tunnel."""
-        self.heard_upstream = False
-        """True once any byte came from the upstream."""
 
     @property
     def current(self) -> Flow | None:
@@ -199,13 +195,12 @@ class Pairing:
 
     def caller_finished(self) -> None:
         """The caller sent its FIN. It may still be reading."""
-        self._caller_left = True
+        self._first_left = self._first_left or "caller"
 
     # The upstream's bytes
 
     def reply(self, data: bytes, at_ns: int, own_ns: int | None) -> None:
         """A piece from the upstream, and this proxy's own delay of it (None: the caller's fault)."""
-        self.heard_upstream = True
         position, end = 0, len(data)
         while position < end and self._waiting:
             self._waiting[0].delayed(own_ns)
@@ -275,6 +270,7 @@ class Pairing:
 
     def upstream_finished(self, at_ns: int) -> None:
         """The upstream sent its FIN: a reply that ends with the connection is whole, others are cut."""
+        self._first_left = self._first_left or "upstream"
         if self._reply is not None and self._reply.close() and self._waiting:
             self._reply_whole(self._waiting[0], at_ns)
         if not (self.tunnel or self._reply_raw):
@@ -286,9 +282,12 @@ class Pairing:
         `complete` says that nothing broke. A reply whose end is known and did not come was cut all the
         same: by the caller if it had left, else by the upstream.
         """
-        if outcome is Outcome.complete and not (self.tunnel or self._reply_raw):
-            outcome = Outcome.client_gone if self._caller_left else Outcome.upstream_aborted
-            detail = _CUT
+        caller_first = self._first_left == "caller"
+        if outcome is Outcome.complete and self.tunnel:
+            detail = CALLER_FIRST if caller_first else ""
+        elif outcome is Outcome.complete and not self._reply_raw:
+            outcome = Outcome.client_gone if caller_first else Outcome.upstream_aborted
+            detail = "the connection was closed before the end of the reply"
         self._count_stall(at_ns)
         for flow in list(self.open_flows()):
             last = (Outcome.complete, "") if flow.replied else (outcome, detail)

@@ -7,7 +7,7 @@ direction's content cannot be trusted any more: heads and bodies after the gap a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
 from .coding import ContentDecoder
 from .exchange import Ending, Exchange, Note, Opening, Outcome, ReplyListener
@@ -83,6 +83,18 @@ def _decoder(headers: Headers) -> ContentDecoder | None:
     joined = ",".join(values(headers, "content-encoding"))
     codings = [name.strip().lower() for name in joined.split(",") if name.strip()]
     return ContentDecoder(codings) if codings else None
+
+
+class Handshake(NamedTuple):
+    """What the exchanges inside of a tunnel have from the one that opened it."""
+
+    number: int
+    opening: Opening
+    opened_ns: int
+    request: RequestHead
+    reply: ReplyHead
+    connected_ns: int | None
+    backend: str | None
 
 
 class Tape(Generic[L]):
@@ -161,12 +173,22 @@ class Tape(Generic[L]):
     def _resume(self) -> None:
         # What came before the restart is gone: both directions are heard from the middle on.
         before = self.opening
-        if before.request_bytes:
-            self._request.left_out(before.request_bytes)
+        self._request.left_out(before.request_bytes)
         if before.reply_bytes:
             self._reply = _Side(ReplyFraming(""), "reply")
             self._reply.left_out(before.reply_bytes)
         self._notes.append(Note("resumed", "", "the recorder was restarted in this exchange"))
+
+    def handshake(self) -> Handshake | None:
+        """The two heads and what goes with them; None unless both were read."""
+        request = self._request.framing.head
+        reply = self._reply.framing.head if self._reply else None
+        if request is None or reply is None:
+            return None
+        connected_ns = self._marks.get(Mark.CONNECTED)
+        return Handshake(
+            self.number, self.opening, self.opened_ns, request, reply, connected_ns, self._backend
+        )
 
     def seal(self, ending: Ending, ended_ns: int) -> Exchange[L]:
         """The exchange as it stands. Call once."""
