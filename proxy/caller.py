@@ -74,7 +74,10 @@ class Caller(asyncio.Protocol):
         at = self.session.now()
         if self._over or (self._refusal is not None and not self.requests.holding):
             return
-        pieces, cuts = self._cut(data)
+        passage = self._cut(data)
+        if passage is None:
+            return
+        pieces, cuts = passage
         if self.upstream is not None:
             write(self.upstream.transport, pieces)
         else:
@@ -196,13 +199,13 @@ class Caller(asyncio.Protocol):
 
     # Steps
 
-    def _cut(self, data: bytes) -> tuple[list[bytes], list[Cut]]:
+    def _cut(self, data: bytes) -> tuple[list[bytes], list[Cut]] | None:
         try:
             return self.requests.feed(data)
         except Exception as fault:  # noqa: BLE001  whatever it is: nobody knows what has gone on
             self.session.tap_failed(fault)
             self.cut(Outcome.proxy_error, type(fault).__name__, drain=False)
-            return [], []
+            return None
 
     def _without_upstream(self, at_ns: int) -> None:
         if self._refusal is not None:
