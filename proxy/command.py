@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import click
 
-from . import __version__
+from . import __version__, tokenizer_file
 from .config import Config, ConfigError, Flags
 from .configfile import load
 from .greeting import exposure, greeting
@@ -48,6 +48,8 @@ def turnscope_proxy(*, config: Path | None, check: bool, **flags: Any) -> None:
         _refuse_faults(config, error)
     if fault := journal_fault(wanted.journal.dir):
         _refuse(fault)
+    if (file := wanted.tokenizer.file) and (fault := tokenizer_file.fault(file)):
+        _refuse(fault)
     if check:
         click.echo("\n".join(_plan(wanted)))
         return
@@ -81,7 +83,14 @@ def journal_fault(folder: Path) -> str | None:
 def _plan(config: Config) -> list[str]:
     risks = [f"warning: {risk}" for route in config.route if (risk := exposure(route))]
     journal = f"records go to {config.journal.dir}, which can be written"
-    return ["no faults found; this would be done:", *map(greeting, config.route), *risks, journal]
+    counts = {
+        "private": "by servers that count, at loopback and private addresses, else here",
+        "any": "by servers that count, wherever they are, else here",
+        "off": "here",
+    }[config.tokenizer.server]
+    counting = f"prompts are counted {counts}, with {config.tokenizer.file or 'tiktoken'}"
+    done = [*map(greeting, config.route), *risks, journal, counting]
+    return ["no faults found; this would be done:", *done]
 
 
 def _refuse_faults(config: Path | None, error: ConfigError) -> NoReturn:

@@ -28,6 +28,7 @@ Word = Annotated[
     ),
 ]
 HostPolicy = Annotated[Literal["upstream", "keep"], Meta(description='"upstream" or "keep"')]
+Asking = Annotated[Literal["private", "any", "off"], Meta(description='"private", "any" or "off"')]
 Form = Annotated[Literal["auto", "text", "json"], Meta(description='"auto", "text" or "json"')]
 
 
@@ -91,6 +92,15 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     """auto: text on a terminal, JSON otherwise."""
 
 
+class Tokenizer(msgspec.Struct, frozen=True, kw_only=True):
+    """Who counts the parts of a prompt."""
+
+    server: Asking = "private"
+    """Whether upstreams are asked: those at loopback and private addresses, any, or none."""
+    file: Path | None = None
+    """A model's `tokenizer.json`, for what no server counts; None: tiktoken, by the model's family."""
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """All of it; without a file, all defaults."""
 
@@ -99,6 +109,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     recorder: Recorder = Recorder()
     relay: Relay = Relay()
     console: Console = Console()
+    tokenizer: Tokenizer = Tokenizer()
 
 
 @dataclass(frozen=True, slots=True)

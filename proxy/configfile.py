@@ -24,7 +24,7 @@ from .config import Config, ConfigError, Fault, Flags, Route
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    Parsers = Mapping[type, Callable[[str], object]]
+    Parsers = Mapping[Any, Callable[[str], object]]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -126,7 +126,7 @@ class _Check:
             elif name not in _TABLES:
                 self._unknown(name, name, [*_TABLES, "route"])
             elif isinstance(value, dict):
-                tables[name] = self._struct(_TABLES[name], value, name, {Path: _folder})
+                tables[name] = self._struct(_TABLES[name], value, name, _PATHS)
             else:
                 self.fault(
                     name, f"is {_type_of(value)}, not a table", f"write [{name}], then its keys"
@@ -226,6 +226,15 @@ def _folder(text: str) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         raise UnusableError(("starts with a ~ that stands for no home", "write it out")) from None
+
+
+def _file(text: str) -> Path:
+    if not text.strip():
+        raise UnusableError(("is empty", "write the path of a file"))
+    return _folder(text)
+
+
+_PATHS: Final[Parsers] = {Path: _folder, Path | None: _file}
 
 
 def _is_list_of_tables(value: object) -> TypeGuard[list[dict[str, Any]]]:

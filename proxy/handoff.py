@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .wire.frame import ACK, HEADER, LEFT_OUT, Kind
+from .wire.frame import ACK, HEADER, LEFT_OUT, Kind, Mark
 from .wire.pairing import Flow
 
 if TYPE_CHECKING:
@@ -67,6 +67,8 @@ class Handoff:
         self.exchanges = 0
         """How many were opened so far: the number of the last one."""
         self._gaps: set[tuple[int, Kind]] = set()
+        self._tunnels: set[int] = set()
+        """Exchanges in which messages flow: no bound of a request holds for all of them together."""
         self.open_exchanges: dict[int, Open] = {}
         self.unacknowledged: set[int] = set()
         self.left_out_bytes = 0
@@ -89,6 +91,8 @@ class Handoff:
     def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
         """A piece or a mark. Called for each piece that flows."""
         length = len(data)
+        if kind is Kind.MARK and code == Mark.TUNNEL:
+            self._tunnels.add(number)
         if self._sock is None:
             return  # the next recorder is told of what is running, with its bytes so far
         if length and self._must_leave_out(kind, number):
@@ -109,6 +113,7 @@ class Handoff:
         """The last word on an exchange; what is queued goes out with it."""
         del self.open_exchanges[flow.number]
         self.unacknowledged.add(flow.number)
+        self._tunnels.discard(flow.number)
         if self._sock is None:
             self._lose()
         self._gaps -= {(flow.number, Kind.REQUEST), (flow.number, Kind.REPLY)}
@@ -133,7 +138,9 @@ class Handoff:
 
     def _too_long(self, number: int) -> bool:
         known = self.open_exchanges.get(number)
-        return known is not None and known.flow.request_bytes > self._retain
+        if known is None or number in self._tunnels:
+            return False
+        return known.flow.request_bytes > self._retain
 
     # The pipe
 

@@ -68,6 +68,7 @@ class Event(Enum):
     TAP_FAILED = Shape("tap.failed", "error", ("detail",))
     READING_FAILED = Shape("reading.failed", "error", ("exchange", "detail"))
     COUNTING_OFF = Shape("counting.failed", "warning", ("detail",))
+    TOKENIZER_ASKED = Shape("tokenizer.asked", "info", ("upstream", "endpoint"))
     RECORDER_LOST = Shape("recorder.lost", "error", ("pid", "lost"))
     RECORDER_FAILED = Shape("recorder.failed", "error", ("detail",))
     RECORDER_RESTARTED = Shape("recorder.restarted", "warning", ("pid", "resumed"))

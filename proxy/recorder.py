@@ -23,14 +23,19 @@ import msgspec
 from . import clock
 from .dialects import table
 from .journal.load import LoadMeter
+from .journal.tunnel import Tunnel, speaks
 from .log import Event, Log
 from .wire.exchange import Ending, Exchange, Note, Opening, Outcome
-from .wire.frame import ACK, Frame, FrameReader, Kind
+from .wire.frame import ACK, Frame, FrameReader, Kind, Mark
 from .wire.tape import Tape, cut_short
 from .writing import Sealed, Writing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .dialects.base import ReplyReader
+    from .journal.record import Load
+    from .journal.tunnel import Inside
     from .wire.head import ReplyHead, RequestHead
 
 READ_BYTES: Final = 1024 * 1024
@@ -47,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     retain_bytes: int
     quiet: bool
     form: Literal["auto", "text", "json"]
+    asking: Literal["private", "any", "off"] = "private"
+    tokenizer_file: str | None = None
 
 
 class Recorder:
@@ -56,6 +63,8 @@ class Recorder:
         self._settings = settings
         self._out = out
         self._tapes: dict[int, Tape[ReplyReader]] = {}
+        self._tunnels: dict[int, Tunnel] = {}
+        """Of those, the ones with exchanges inside that are followed."""
         self._load = LoadMeter()
         self._last_ns = 0
         self.said_goodbye = False
@@ -77,12 +86,14 @@ class Recorder:
             self.said_goodbye = True
         elif (tape := self._tapes.get(frame.exchange)) is not None:
             tape.take(frame)
+            self._inside(frame, tape)
 
     def finish(self) -> int:
         """The pipe is at its end: seal what is still open. Returns how many that were."""
         outcome = Outcome.shutdown if self.said_goodbye else Outcome.proxy_killed
         for number, tape in sorted(self._tapes.items()):
-            self._seal(number, cut_short(tape, outcome, self._last_ns))
+            self._end_tunnel(number, outcome, "", self._last_ns)
+            self._seal(cut_short(tape, outcome, self._last_ns))
         count = len(self._tapes)
         self._tapes.clear()
         self._out.put(None)
@@ -105,10 +116,40 @@ class Recorder:
     def _end(self, frame: Frame) -> None:
         tape = self._tapes.pop(frame.exchange, None)
         if tape is not None:
-            self._seal(frame.exchange, tape.seal(Ending.decode(frame.data), frame.at_ns))
+            ending = Ending.decode(frame.data)
+            self._end_tunnel(frame.exchange, ending.outcome, ending.detail, frame.at_ns)
+            self._seal(tape.seal(ending, frame.at_ns))
 
-    def _seal(self, number: int, exchange: Exchange[ReplyReader]) -> None:
-        load = self._load.ended(number, exchange.ended_ns)
+    def _inside(self, frame: Frame, tape: Tape[ReplyReader]) -> None:
+        tunnel = self._tunnels.get(frame.exchange)
+        if tunnel is not None:
+            self._put_all(tunnel.take(frame))
+        elif frame.kind is Kind.MARK and frame.code == Mark.TUNNEL:
+            shake = tape.handshake()
+            if shake is not None and speaks(shake):
+                bound = self._settings.retain_bytes
+                self._tunnels[frame.exchange] = Tunnel(
+                    shake, _listen, self._load, frame.at_ns, body_bound=bound
+                )
+
+    def _end_tunnel(self, number: int, outcome: Outcome, detail: str, at_ns: int) -> None:
+        tunnel = self._tunnels.get(number)
+        if tunnel is not None:
+            self._put_all(tunnel.close(outcome, detail, at_ns))
+
+    def _put_all(self, inside: Iterable[Inside]) -> None:
+        for exchange, load in inside:
+            self._put(exchange, load)
+
+    def _seal(self, exchange: Exchange[ReplyReader]) -> None:
+        tunnel = self._tunnels.pop(exchange.number, None)
+        if tunnel is None:
+            self._put(exchange, self._load.ended(exchange.number, exchange.ended_ns))
+        else:
+            notes = (*exchange.notes, *tunnel.notes)
+            self._put(replace(exchange, notes=notes), tunnel.own_load)
+
+    def _put(self, exchange: Exchange[ReplyReader], load: Load) -> None:
         size = len(exchange.request_body)
         with self.lock:
             room = self.waiting_bytes + size <= WAITING_BYTES or not self.waiting_bytes
@@ -159,6 +200,7 @@ def run(sock: socket.socket, settings: Settings) -> int:
             recorder.take(frame)
     finally:
         left = recorder.finish()
+        writing.hurry()
         second.join()
     if not recorder.said_goodbye:
         log.say(Event.RELAY_LOST, f"the relay died; {left} exchanges were cut", cut=left)

@@ -102,6 +102,8 @@ class _Server:
             retain_bytes=config.recorder.retain_bytes,
             quiet=config.console.quiet,
             form=config.console.format,
+            asking=config.tokenizer.server,
+            tokenizer_file=str(config.tokenizer.file) if config.tokenizer.file else None,
         )
         return Recording(self._tap, settings, kept.environment, self._log, clock.monotonic_ns)
 

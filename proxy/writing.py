@@ -13,12 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import ranks
+import msgspec
+
+from .counting import CountingStep
 from .dialects import opaque, table
 from .journal import console
 from .journal.derive import Context, derive, understand
+from .journal.memory import Memory
 from .journal.record import Load, Loss
-from .journal.tokens import Counter
 from .log import Event
 from .segments import JournalFolder
 from .wire.exchange import Note
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .dialects.base import ReplyReader
-    from .journal.derive import Derived
+    from .journal.derive import Derived, Understood
     from .journal.record import Record
     from .log import Log
     from .recorder import Settings
@@ -72,27 +74,35 @@ class Writing:
         self._sock = sock
         self._log = log
         self._done = done
-        self._counter = Counter(ranks.load)
+        self._counting = CountingStep(settings, log)
+        self._waiting = 0
+        """Exchanges that stand behind the one that is being written."""
+        self._memory = Memory()
         self._folder = JournalFolder(Path(settings.journal), self._complain)
 
     def run(self, todo: queue.SimpleQueue[Sealed | None]) -> None:
         """Write until None comes."""
-        self._counter.tokenizer(
-            None
-        )  # half a second of loading: before the first exchange needs it
+        self._counting.load()
         os.nice(self._settings.nice)
         while (sealed := todo.get()) is not None:
             if sealed.exchange is None:
                 self._write_lost(sealed)
             else:
+                self._waiting = todo.qsize()
                 self._write(sealed.exchange, sealed.load)
+        self._counting.close()
         self._folder.close()
+
+    def hurry(self) -> None:
+        """The relay has ended and waits for the rest. For another thread."""
+        self._counting.hurry()
 
     def _write(self, exchange: Exchange[ReplyReader], load: Load) -> None:
         derived = self._derive(exchange, load)
         self._done(exchange)
         self._folder.write(derived.record, derived.tool_set)
-        self._acknowledge(exchange.number)
+        if exchange.message is None:  # what is inside a tunnel is not the relay's to count
+            self._acknowledge(exchange.number)
         if not self._settings.quiet:
             self._say(derived.record)
 
@@ -102,18 +112,40 @@ class Writing:
         self._log.say(Event.EXCHANGE_ENDED, console.line(record, at), **console.fields(record))
 
     def _derive(self, exchange: Exchange[ReplyReader], load: Load) -> Derived:
-        context = Context(self._settings.run, load, self._counter)
+        context = Context(self._settings.run, load, self._counting.counter)
         request = exchange.request
         dialect = (
             table.choose(request, exchange.request_body[:4096]) if request else opaque.Opaque()
         )
         try:
-            return derive(exchange, understand(exchange, dialect), context)
+            understood = understand(exchange, dialect)
+            answer = self._counting.ask(exchange, understood, self._waiting)
+            told = replace(context, measured=answer.measured, notes=answer.notes)
+            return self._place(exchange, understood, derive(exchange, understood, told))
         except Exception as fault:  # noqa: BLE001  a fault of ours: the timing is still worth a record
-            self._log.say(Event.READING_FAILED, exchange=exchange.number, detail=repr(fault))
+            self._log.say(
+                Event.READING_FAILED, exchange=exchange.number, detail=type(fault).__name__
+            )
             note = Note("reading_failed", dialect.name, type(fault).__name__)
             bare = replace(exchange, heard=None, request_body=b"", notes=(*exchange.notes, note))
             return derive(bare, understand(bare, opaque.Opaque()), context)
+
+    def _place(
+        self, exchange: Exchange[ReplyReader], understood: Understood, derived: Derived
+    ) -> Derived:
+        """With what only memory can add. A fault there costs no more than that, and what it remembered."""
+        try:
+            record = self._memory.place(
+                exchange, understood, derived.record, self._counting.counter
+            )
+        except Exception as fault:  # noqa: BLE001  a fault of ours: the record is right without it
+            self._memory = Memory()
+            detail = f"memory: {type(fault).__name__}"
+            self._log.say(Event.READING_FAILED, exchange=exchange.number, detail=detail)
+            note = Note("memory_failed", "", type(fault).__name__)
+            notes = [*derived.record.notes, str(note)]
+            record = msgspec.structs.replace(derived.record, notes=notes)
+        return replace(derived, record=record)
 
     def _write_lost(self, sealed: Sealed) -> None:
         ids = [f"{self._settings.run}-{number}" for number in sealed.numbers]

@@ -196,16 +196,16 @@ def test_the_prompt_is_composed_and_fitted_to_the_bill():
         PromptPart("tools", "tool", words(200), "mcp__docs__read"),
         PromptPart("question", "user", words(200)),
     )
-    found = derived(said(usage=Usage(input=1107), called=("search", "search")), asked(*parts))
+    found = derived(said(usage=Usage(input=1119), called=("search", "search")), asked(*parts))
     record = found.record
     assert [(p.part, p.tokens) for p in record.parts] == [
-        ("tools", 880),
+        ("tools", 892),
         ("question", 220),
         ("template", 7),
     ]
     assert record.counting.scale == pytest.approx(1.1)
     assert record.tools.count == 2
-    assert record.tools.tokens == 880
+    assert record.tools.tokens == 892
     assert record.tools.called == ["search", "search"]
     assert found.tool_set.set_hash == record.tools.set_hash
     assert [t.tokens for t in found.tool_set.tools] == [600, 200]
@@ -282,3 +282,12 @@ def test_every_outcome_has_a_name_in_the_schema():
     assert set(get_args(OutcomeName)) == {outcome.name for outcome in Outcome}
     for outcome in Outcome:
         assert of(ending=ending(outcome)).outcome == outcome.name
+
+
+def test_what_answered_is_named():
+    """By its header and its fingerprint; null where it says nothing, or nothing came."""
+    reply = ReplyHead(200, (1, 1), (("Server", "llama.cpp"),))
+    found = derived(said(fingerprint="b11549"), reply=reply).record
+    assert ("llama.cpp", "b11549") == (found.server, found.fingerprint)
+    found = derived(said(), reply=None).record
+    assert (None, None) == (found.server, found.fingerprint)

@@ -9,8 +9,9 @@ from typing import get_args, get_type_hints
 import msgspec
 import pytest
 
-from proxy.journal import composition
-from proxy.journal.record import ErrorKind, Loss, OutcomeName, Record, ToolSet
+from proxy.journal import scaled
+from proxy.journal.hidden import Purpose, Sign
+from proxy.journal.record import Cause, ErrorKind, Loss, OutcomeName, Record, ToolSet
 from tests.support.source import ROOT, modules
 
 PAGE = (ROOT / "docs" / "journal.md").read_text("utf-8")
@@ -72,7 +73,14 @@ def test_durations_are_explained_by_both_ends(section, kind):
 
 
 @pytest.mark.parametrize(
-    ("section", "words"), [("Outcomes", OutcomeName), ("Kinds of error", ErrorKind)]
+    ("section", "words"),
+    [
+        ("Outcomes", OutcomeName),
+        ("Kinds of error", ErrorKind),
+        ("Causes of a loss", Cause),
+        ("Purposes of hidden requests", Purpose),
+        ("Signs of hidden requests", Sign),
+    ],
 )
 def test_closed_lists_are_explained(section, words):
     """Each word of a closed list has its row."""
@@ -81,8 +89,8 @@ def test_closed_lists_are_explained(section, words):
 
 def test_assumptions_are_printed_as_they_are_made():
     """The sources that the page names are those that the code writes."""
-    assert composition.TEMPLATE_ASSUMED in rows("Sources of token counts")
-    assert composition.TEMPLATE_REST in rows("Sources of token counts")
+    assert scaled.TEMPLATE_ASSUMED in rows("Sources of token counts")
+    assert scaled.TEMPLATE_REST in rows("Sources of token counts")
 
 
 def noted():

@@ -16,6 +16,7 @@ from proxy.dialects.fields import (
     as_objects,
     as_text,
     first_count,
+    scalars,
 )
 
 ANYTHING = (None, True, 0, -1, 7, 2.5, 12.0, math.nan, math.inf, 10**400, "x", "", [], [1], {}, {"a": 1})  # fmt: skip
@@ -70,3 +71,14 @@ def test_any_number_is_read(value):
     """No number raises, and a count is never negative."""
     as_number(value)
     assert (as_count(value) or 0) >= 0
+
+
+def test_scalars_are_numbers_words_and_switches():
+    """By their paths, words cut; lists, objects and null are not there."""
+    value = {"a": 0, "b": "x" * 99, "c": {"d": False, "e": None, "f": [1]}, "g": 1e300, "c.d": 5}
+
+    assert scalars(value, ("a", "b", "c", "c.d", "c.e", "c.f", "g", "no.where", "a.b")) == {
+        "a": 0,
+        "b": "x" * 80,
+        "c.d": False,
+    }

@@ -78,7 +78,7 @@ FIGURES = {
     "vLLM": ({"metrics": {"queue_time_ms": 1.5}}, {"queue_time_ms": 1.5}),
     "SGLang": ({"sglext": {"spec_tokens_details": {"spec_verify_ct": 4}}}, {"spec_tokens_details.spec_verify_ct": 4}),
     "SGLang, not streamed": ({"choices": [{"meta_info": {"e2e_latency": 0.5, "id": "x"}}]}, {"e2e_latency": 0.5}),
-    "LM Studio": ({"stats": {"time_to_first_token": 0.25, "stop_reason": "eos"}}, {"time_to_first_token": 0.25}),
+    "LM Studio": ({"stats": {"time_to_first_token": 0.25, "stop_reason": "eos"}}, {"time_to_first_token": 0.25, "stop_reason": "eos"}),
     "llama.cpp's progress": ({"prompt_progress": {"processed": 512}}, {"prompt_progress.processed": 512}),
     "wrong types": ({"metrics": [1], "timings": 7, "stats": "x", "choices": {"a": 1}}, {}),
 }  # fmt: skip
@@ -86,7 +86,7 @@ FIGURES = {
 
 @pytest.mark.parametrize(("value", "expected"), FIGURES.values(), ids=FIGURES)
 def test_own_figures_keep_the_servers_names(value, expected):
-    """Each server's figures are reported as it calls them; texts are not."""
+    """Each server's figures are reported as it calls them; texts are not, but for a known word."""
     assert figures(value).reported == expected
 
 

@@ -31,6 +31,16 @@ def test_a_caller_without_a_user_agent_has_no_name():
     assert others.client(()) is None
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("llama.cpp", "llama.cpp"), ("a\x1b[31mb\n", "a[31mb"), ("x" * 201, "x" * 200), ("\t", None)],
+)
+def test_a_server_has_the_name_that_it_gives_itself(given, expected):
+    """Cut, and without anything that a terminal would act on."""
+    assert expected == others.server((("Server", given),))
+    assert others.server(()) is None
+
+
 def test_names_are_cut():
     """A name is 200 characters, a list of calls 256 names; null stays null."""
     assert others.name("x" * 201) == "x" * 200

@@ -78,12 +78,16 @@ def test_check_says_what_would_be_done_and_leaves_nothing(tmp_path) -> None:
     done = run("--check", "--config", str(config), "--journal", str(journal))
 
     assert (done.returncode, done.stderr) == (0, "")
-    first, home, far, risk, last = done.stdout.splitlines()
+    first, home, far, risk, journal_line, counting = done.stdout.splitlines()
     assert first == "no faults found; this would be done:"
     assert home.startswith("home  http://127.0.0.1:8484 -> http://127.0.0.1:8000   put ")
     assert far.startswith("http://127.0.0.1:9000 -> https://host   put ")
     assert risk.startswith("warning: 0.0.0.0:9000 can be reached from other machines")
-    assert last == f"records go to {journal}, which can be written"
+    assert journal_line == f"records go to {journal}, which can be written"
+    assert counting == (
+        "prompts are counted by servers that count, at loopback and private addresses, else here, "
+        "with tiktoken"
+    )
     assert list(tmp_path.iterdir()) == [config]
 
 

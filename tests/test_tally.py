@@ -210,6 +210,18 @@ def test_the_first_finish_is_kept():
     assert (reading.terminal_event_ns, reading.finish_reason) == (10, "stop")
 
 
+def test_output_takes_a_finish_back():
+    """One that was told too early is as if it had not been: a later one counts, and so does the bill."""
+    early = both(says("a"), finishes("stop"), bills(1))
+    later = both(Tally.resume, says("b"), bills(2))
+
+    assert read(early, later).terminal_event_ns is None
+    assert read(early, later).finish_reason is None
+    assert read(early, later).output_source == "continuous usage"
+    assert read(early, later, finishes("length")).terminal_event_ns == 30
+    assert read(early, later, finishes("length")).finish_reason == "length"
+
+
 def test_calls_are_output():
     """The name of a call is a token, and a call is counted each time."""
     reading = read(lambda tally: tally.call("a"), lambda tally: tally.call("a"))
@@ -232,34 +244,6 @@ def test_an_error_inside_a_good_reply_is_told(status, inside):
     )
 
     assert (reading.error_type, reading.error_event) == ("overloaded", inside)
-
-
-def test_figures_keep_their_names():
-    """Numbers are reported, objects inside by their path; the last value of a name holds."""
-    tally = Tally(200)
-    tally.report(
-        {"prompt_ms": 1.5, "spec": {"rate": 0.5, "histogram": [1], "text": "x"}, "on": True}
-    )
-    tally.report({"prompt_ms": 2.5}, "again.")
-    tally.report({"prompt_ms": 3.5})
-
-    expected = {"prompt_ms": 3.5, "spec.rate": 0.5, "again.prompt_ms": 2.5}
-    assert tally.reading(streamed=True).reported == expected
-
-
-def test_figures_are_bounded():
-    """Neither many names nor deep nesting nor long names fill the record."""
-    tally = Tally(200)
-    deep = {"a": 1}
-    for _ in range(5000):
-        deep = {"deep": deep}
-    tally.report({"x" * 500: 1, "inside": deep})
-    tally.report({f"n{n}": n for n in range(500)})
-
-    reported = tally.reading(streamed=True).reported
-
-    assert len(reported) == 64
-    assert max(map(len, reported)) == 80
 
 
 def test_a_note_is_kept_once():

@@ -6,7 +6,10 @@ its own, and none raises on `"content": 7`.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 JsonObject = dict[str, Any]
 
@@ -52,11 +55,29 @@ def as_number(value: Any) -> int | float | None:
 def first_count(value: JsonObject, *paths: str) -> int | None:
     """The first of several places, such as `usage.reasoning_tokens`, that holds a count."""
     for path in paths:
-        *outer, last = path.split(".")
-        place = value
-        for name in outer:
-            place = as_object(place.get(name))
-        found = as_count(place.get(last))
+        found = as_count(_at(value, path))
         if found is not None:
             return found
     return None
+
+
+def scalars(value: JsonObject, paths: Iterable[str]) -> dict[str, float | int | str | bool]:
+    """Numbers, words and switches as sent, by their paths; what else stands there is left out."""
+    found: dict[str, float | int | str | bool] = {}
+    for path in paths:
+        given = _at(value, path)
+        number = as_number(given)
+        if isinstance(given, bool):
+            found[path] = given
+        elif isinstance(given, str):
+            found[path] = given[:80]
+        elif number is not None:
+            found[path] = number
+    return found
+
+
+def _at(value: JsonObject, path: str) -> Any:
+    *outer, last = path.split(".")
+    for name in outer:
+        value = as_object(value.get(name))
+    return value.get(last)

@@ -1,4 +1,4 @@
-"""Whatever no other dialect knows: model lists, health checks, tunnels, formats not written yet.
+"""Whatever no other dialect knows: preflights, web pages, tunnels, formats not written yet.
 
 One rule: times only. Of a reply nothing is read but the first event of a stream and the name of an
 error; nothing here counts as generation, and nothing that is not JSON is worth a note.

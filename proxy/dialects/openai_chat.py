@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 from proxy.wire.exchange import Note
 
 from .base import RequestReading
-from .fields import JsonObject, as_number, as_object, as_text, first_count
+from .fields import JsonObject, as_object, as_text, first_count, scalars
 from .json_text import read_json
 from .openai_chat_prompt import ChatPrompt
 from .openai_chat_reply import ChatReply
+from .openai_chat_slices import slices
 from .reply import JsonReply
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ class OpenAiChat:
             model=model,
             stream=value.get("stream") is True,
             max_tokens=first_count(value, "max_completion_tokens", "max_tokens", "n_predict"),
-            sampling=dict(_sampling(value)),
+            sampling=scalars(value, _SAMPLING),
             parts=(*prompt.tools(value), *prompt.messages(value)),
+            slices=slices(request.path, value),
             notes=(*prompt.notes.values(), *_response_format(value)),
         )
 
@@ -76,18 +78,6 @@ class OpenAiChat:
         """A reader for the stream or the one object."""
         del request  # a server may stream unasked, and answer whole where a stream was asked for
         return JsonReply(reply, ChatReply())
-
-
-def _sampling(value: JsonObject) -> Iterator[tuple[str, float | int | str | bool]]:
-    for path in _SAMPLING:
-        outer, _, last = path.rpartition(".")
-        given = (as_object(value.get(outer)) if outer else value).get(last)
-        if isinstance(given, bool):
-            yield path, given
-        elif isinstance(given, str):
-            yield path, given[:80]
-        elif (number := as_number(given)) is not None:
-            yield path, number
 
 
 def _response_format(value: JsonObject) -> Iterator[Note]:

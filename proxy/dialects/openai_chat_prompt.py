@@ -13,13 +13,13 @@ from proxy.wire.exchange import Note
 from .base import PromptPart
 from .fields import JsonObject, as_items, as_object, as_objects, as_text
 from .json_text import compact
+from .turn import SYSTEM_ROLES, current_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .base import PartName
 
-_SYSTEM_ROLES: Final = ("system", "developer")
 _TOOL_ROLES: Final = ("tool", "function")
 _MEDIA: Final = ("image", "audio", "video", "file")
 
@@ -46,12 +46,18 @@ class ChatPrompt:
         self._expect_list(value, "messages")
         messages = as_objects(value.get("messages"))
         roles = [as_text(message.get("role")) for message in messages]
-        turn = _turn(roles)
+        turn = current_turn(roles)
         for n, (role, message) in enumerate(zip(roles, messages, strict=True)):
             part = self._part(role, current=n in turn)
-            yield from self._content(message.get("content"), role, part)
-            if role == "assistant":
-                yield from _assistant(message, current=n >= turn.stop)
+            for piece in self._message(message, role, part, current=n >= turn.stop):
+                yield piece.within(n)
+
+    def _message(
+        self, message: JsonObject, role: str, part: PartName, *, current: bool
+    ) -> Iterator[PromptPart]:
+        yield from self._content(message.get("content"), role, part)
+        if role == "assistant":
+            yield from _assistant(message, current=current)
 
     def _tool(self, tool: JsonObject, name: str) -> PromptPart:
         text = compact(tool)
@@ -64,7 +70,7 @@ class ChatPrompt:
             self._note("field_not_understood", name)
 
     def _part(self, role: str, *, current: bool) -> PartName:
-        if role in _SYSTEM_ROLES:
+        if role in SYSTEM_ROLES:
             return "system"
         if role in _TOOL_ROLES:
             return "tool_results"
@@ -87,20 +93,6 @@ class ChatPrompt:
 
     def _note(self, code: str, detail: str) -> None:
         self.notes.setdefault(code, Note(code, "request body", detail))
-
-
-def _turn(roles: list[str]) -> range:
-    """The messages of the current question: the last user message and those that it goes on from.
-
-    In an agent's loop the last user message is far up, with calls and results behind it; it stays the
-    question, they do not become one. Several user messages in a row (context, then the question) are
-    one turn, also with a system message between them.
-    """
-    last = max((n for n, role in enumerate(roles) if role == "user"), default=-1)
-    first = last
-    while first > 0 and roles[first - 1] in ("user", *_SYSTEM_ROLES):
-        first -= 1
-    return range(first, last + 1)
 
 
 def _assistant(message: JsonObject, *, current: bool) -> Iterator[PromptPart]:

@@ -51,6 +51,8 @@ def read_figures(value: JsonObject, tally: Tally) -> None:
     for name, prefix in _FIGURES:
         if figures := value.get(name):
             tally.report(as_object(figures), prefix)
+    stopped = as_text(as_object(value.get("stats")).get("stop_reason"))  # LM Studio
+    tally.word("stop_reason", stopped)
     for choice in as_objects(value.get("choices"))[:1]:
         if figures := choice.get("meta_info"):  # SGLang with return_meta_info
             tally.report(as_object(figures))

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from .anthropic_messages import AnthropicMessages
+from .gemini import Gemini
+from .known import KNOWN
+from .ollama import Ollama
 from .opaque import Opaque
 from .openai_chat import OpenAiChat
+from .openai_completions import OpenAiCompletions
+from .openai_responses import OpenAiResponses
 
 if TYPE_CHECKING:
     from proxy.wire.head import RequestHead
@@ -14,6 +20,12 @@ if TYPE_CHECKING:
 
 DIALECTS: Final[tuple[Dialect, ...]] = (
     OpenAiChat(),
+    AnthropicMessages(),
+    OpenAiCompletions(),
+    OpenAiResponses(),
+    Ollama(),
+    Gemini(),
+    *KNOWN,
     Opaque(),
 )
 """In the order that decides between equal bids."""

@@ -98,6 +98,12 @@ class Tally:
         if self._finish_reason is None and reason:
             self._finish_reason = reason
 
+    def resume(self) -> None:
+        """Output goes on: the finish that was told is taken back, as if it had not been."""
+        self._finished = False
+        self._finish_reason = None
+        self._terminal_ns = None
+
     def bill(self, usage: Usage, *, final: bool = False) -> None:
         """The server's bill so far.
 
@@ -130,6 +136,11 @@ class Tally:
                 name in self._reported or len(self._reported) < _REPORT_BOUND
             ):
                 self._reported[name] = number
+
+    def word(self, name: str, text: str) -> None:
+        """A word of the server's own, such as why it stopped, among its figures. An empty one is none."""
+        if text and len(self._reported) < _REPORT_BOUND:
+            self._reported[name] = text[:80]
 
     def error(self, name: str | None) -> None:
         """The server said that it failed, and how it calls that."""

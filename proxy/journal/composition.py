@@ -1,60 +1,38 @@
-"""What a prompt is made of: tokens by part, made to fit the server's bill where there is one.
+"""What a prompt is made of: tokens by part, exact where the server counts, else made to fit its bill.
 
-One rule: the parts add up to the bill exactly or they stay as counted, and each says which. The chat
-template's own tokens are never folded into a part: without the server's tokenizer they are assumed,
-4 for each message and 3 that open the answer (the shape of ChatML), and the rest is scaled.
+One rule: the parts add up to the bill, or a note says that they do not, and each part says how its number
+came about. The chat template's own tokens are never folded into a part.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from proxy.wire.exchange import Note
 
-from .record import Counting, Part, ToolEntry, Tools, ToolSet
+from .exact import SERVER, shares
+from .piles import Pile, piled, summed
+from .record import Counting, Part, Tools, ToolSet
+from .scaled import TEMPLATE_REST, Fit, dropped, fitted
 from .tokens import NOT_COUNTED
+from .tool_set import tool_set
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from proxy.dialects.base import PartName, PromptPart
+    from proxy.dialects.base import PromptPart, RequestReading
 
+    from .exact import Measured, Shares
     from .tokens import Tokenizer
 
-TEMPLATE_PER_MESSAGE: Final = 4
-TEMPLATE_OPENER: Final = 3
-TEMPLATE_ASSUMED: Final = f"assumed: {TEMPLATE_PER_MESSAGE} a message"
-TEMPLATE_REST: Final = "usage minus parts"
+_TEMPLATE_MOST: Final = 40
+"""Tokens that a template may have without being a riddle; in a long prompt one in a hundred."""
 
-_ORDER: Final[tuple[PartName, ...]] = (
-    "tools",
-    "system",
-    "history",
-    "tool_results",
-    "question",
-    "media",
-    "template",
-)
+_DIGITS_MATTER: Final = 1.02
+"""Below two in a hundred it does not matter how numbers are counted."""
 
-_PLAUSIBLE: Final = (0.6, 1.6)
-"""Billed to counted, template aside. A foreign tokenizer was 0.84 to 1.21 off over Qwen 3, Llama 3,
-English, German, Chinese, JSON and code; beyond these two something else is in the bill."""
-
-_PLAUSIBLE_WITHOUT_TOOLS: Final = (0.65, 1.35)
-"""Narrower, because it is taken as evidence that a template leaves the tools out."""
-
-_TEMPLATE_SLACK: Final = 64
-"""Tokens that a template may add beyond the assumption, such as a default system prompt of its own
-(SmolLM2's has 20). In a prompt of ten tokens no ratio means anything."""
-
-_MCP_NAME: Final = (
-    re.compile(r"mcp__(?P<server>.+?)(?:__|[./]).+"),  # Claude Code, Codex
-    re.compile(r".+_mcp_(?P<server>.+)"),  # LibreChat
-    re.compile(r"(?!mcp_)(?P<server>[A-Za-z0-9][\w.-]*?)__[A-Za-z0-9].*"),  # Goose, Gemini CLI
-)
+MEDIA_REST: Final = f"usage minus {SERVER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,177 +47,156 @@ class Composition:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pile:
-    """All pieces of one part and role."""
+class _Bill:
+    """The server's number."""
 
-    part: PartName
-    role: str
     tokens: int | None
+    whole: bool
+    """Whether the parts are all that it is for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Local:
+    """Tokens of each piece, and who counted them."""
+
+    each: list[int | None]
     source: str
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
-    """The piles as the bill lets them stand."""
+class _Counted:
+    """The piles, and what else is known of the count."""
 
-    piles: list[_Pile]
-    scale: float | None = None
-    template: _Pile | None = None
+    piles: list[Pile]
+    counting: Counting
+    local: _Local
+    """What goes to the set of tools."""
     notes: tuple[Note, ...] = ()
 
 
 def compose(
-    parts: Sequence[PromptPart], billed: int | None, tokenizer: Tokenizer | None
+    asked: RequestReading,
+    billed: int | None,
+    tokenizer: Tokenizer | None,
+    measured: Measured | None = None,
 ) -> Composition:
-    """Count a prompt and fit the count to `billed`, the server's number for all of it.
+    """Count a prompt. `billed` is the server's number for all of it, `measured` its answers in parts.
 
-    Without a tokenizer every part has null tokens; without parts there is nothing to say.
+    Without a tokenizer or answers every part has null tokens; without parts there is nothing to say. If
+    the parts are not the whole prompt they stay as counted: the bill is for more than they are.
     """
-    parts = [p for p in parts if p.part != "template"]
-    source = tokenizer.source if tokenizer else NOT_COUNTED
-    counts = [_count(part, tokenizer) for part in parts]
-    piles = _pile(parts, counts, source)
-    counted = sum(n for n in counts if n is not None) if tokenizer and parts else None
-    fit = _fit(piles, _assumed_template(parts), billed) if counted else _Fit(piles)
-    counting = Counting(
-        tokenizer=tokenizer.source if tokenizer and parts else None,
-        counted=counted,
-        billed=billed,
-        residual=None if billed is None or counted is None else billed - counted,
-        scale=fit.scale,
-    )
-    tool_set = _tool_set(parts, counts, source)
-    all_piles = [*fit.piles, fit.template] if fit.template else fit.piles
-    return Composition(
-        parts=[Part(part=p.part, role=p.role, tokens=p.tokens, source=p.source) for p in all_piles],
-        counting=counting,
-        tools=_tools(tool_set, fit.piles),
-        tool_set=tool_set,
-        notes=fit.notes,
-    )
-
-
-def _count(part: PromptPart, tokenizer: Tokenizer | None) -> int | None:
-    """None for media: what a picture costs is the server's secret, and its kind is not its text."""
-    return None if tokenizer is None or part.part == "media" else tokenizer.count(part.text)
-
-
-def _pile(parts: Iterable[PromptPart], counts: Iterable[int | None], source: str) -> list[_Pile]:
-    """Sum over (part, role), in template order; roles in the order in which they first come."""
-    sums: dict[tuple[PartName, str], int | None] = {}
-    for part, count in zip(parts, counts, strict=True):
-        key = (part.part, part.role)
-        sums[key] = None if count is None else (sums.get(key) or 0) + count
-    ordered = sorted(sums.items(), key=lambda item: _ORDER.index(item[0][0]))
-    return [
-        _Pile(part, role, tokens, NOT_COUNTED if tokens is None else source)
-        for (part, role), tokens in ordered
-    ]
-
-
-def _assumed_template(parts: Iterable[PromptPart]) -> int:
-    """0 for a prompt without roles: raw text goes to the model without a template."""
-    messages = sum(1 for p in parts if p.role and p.part not in ("tools", "media"))
-    return messages * TEMPLATE_PER_MESSAGE + TEMPLATE_OPENER if messages else 0
-
-
-def _fit(piles: list[_Pile], assumed: int, billed: int | None) -> _Fit:
-    """Make the piles and the template add up to the bill, if the bill can be theirs."""
-    as_counted = _Fit(piles, None, _template(assumed, TEMPLATE_ASSUMED))
-    if billed is None or any(p.tokens is None for p in piles):
-        # With media in the prompt the bill holds tokens that no text accounts for: scaling would
-        # put them on the text.
-        return as_counted
-    fit = _to_bill(piles, assumed, billed, _PLAUSIBLE)
-    if fit is not None:
-        return fit
-    rest = [p for p in piles if p.part != "tools"]
-    fit = (
-        _to_bill(rest, assumed, billed, _PLAUSIBLE_WITHOUT_TOOLS)
-        if len(rest) < len(piles)
+    parts = [p for p in asked.parts if p.part != "template"]
+    local = _counted(parts, tokenizer, measured.whole if measured else billed)
+    bill = _Bill(billed, asked.whole)
+    if measured is not None and asked.slices is not None and parts:
+        laid = shares(parts, local.each, asked.slices, measured)
+        found = _exact(parts, laid, bill, local.source if tokenizer else "length")
+    else:
+        found = _fitted(parts, local, bill)
+    tools = [(p, n) for p, n in zip(parts, found.local.each, strict=True) if p.part == "tools"]
+    entries = (
+        tool_set([p for p, _ in tools], [n for _, n in tools], found.local.source)
+        if tools
         else None
     )
-    if fit is not None:
-        tools = [
-            replace(p, source=f"{p.source}, not in the bill") for p in piles if p.part == "tools"
-        ]
-        note = Note("template_drops_tools", "prompt", f"{billed} billed, {_sum(piles)} counted")
-        return replace(fit, piles=tools + fit.piles, notes=(note,))
-    note = Note("count_mismatch", "prompt", f"{billed} billed, {_sum(piles)} counted")
-    return replace(as_counted, notes=(note,))
+    return Composition(
+        parts=[
+            Part(part=p.part, role=p.role, tokens=p.tokens, count=p.count, source=p.source)
+            for p in found.piles
+        ],
+        counting=found.counting,
+        tools=_tools(entries, found.piles),
+        tool_set=entries,
+        notes=found.notes,
+    )
 
 
-def _to_bill(
-    piles: list[_Pile], assumed: int, billed: int, plausible: tuple[float, float]
-) -> _Fit | None:
-    """None when the bill cannot be for these piles."""
-    counted = _sum(piles)
-    low, high = plausible
-    target = billed - assumed
-    if counted and low <= target / counted <= high:
-        return _Fit(_scaled(piles, target), target / counted, _template(assumed, TEMPLATE_ASSUMED))
-    if 0 <= billed - counted <= _TEMPLATE_SLACK:
-        return _Fit(piles, None, _template(billed - counted, TEMPLATE_REST))
-    return None
+def _counted(
+    parts: Sequence[PromptPart], tokenizer: Tokenizer | None, target: int | None
+) -> _Local:
+    """Each piece counted here, digit by digit if that comes nearer to what the server says of all.
 
-
-def _scaled(piles: list[_Pile], target: int) -> list[_Pile]:
-    """Piles in proportion whose sum is `target`: largest remainders first get the tokens left over."""
-    counted = _sum(piles)
-    shares = [divmod((p.tokens or 0) * target, counted) for p in piles]
-    left = target - sum(whole for whole, _ in shares)
-    by_remainder = sorted(range(len(piles)), key=lambda n: -shares[n][1])
-    raised = set(by_remainder[:left])
-    return [
-        replace(p, tokens=whole + (n in raised), source=f"{p.source}, scaled to usage")
-        for n, (p, (whole, _)) in enumerate(zip(piles, shares, strict=True))
+    None for media: what a picture costs is the server's secret, and its kind is not its text.
+    """
+    if tokenizer is None:
+        return _Local([None] * len(parts), NOT_COUNTED)
+    counts = [
+        None
+        if part.part == "media"
+        else tokenizer.measure(part.text, definition=part.part == "tools")
+        for part in parts
     ]
+    plain = sum(count.tokens for count in counts if count)
+    split = plain + sum(count.digits for count in counts if count)
+    if target and plain and target * target > plain * split > plain * plain * _DIGITS_MATTER:
+        return _Local(
+            [sum(c) if c else None for c in counts], f"{tokenizer.source}, digit by digit"
+        )
+    return _Local([c.tokens if c else None for c in counts], tokenizer.source)
 
 
-def _template(tokens: int, source: str) -> _Pile | None:
-    return _Pile("template", "template", tokens, source) if tokens else None
+def _fitted(parts: Sequence[PromptPart], local: _Local, bill: _Bill) -> _Counted:
+    """Counted here, and scaled to the bill if it can be for these parts."""
+    done = bool(parts) and local.source != NOT_COUNTED
+    piles = piled(parts, local.each, local.source)
+    counted = summed(piles) if done else None
+    fit = fitted(piles, bill.tokens if bill.whole else None) if counted else Fit(piles)
+    counting = Counting(
+        tokenizer=local.source if done else None,
+        counted=counted,
+        billed=bill.tokens,
+        residual=_less(bill.tokens, counted),
+        scale=fit.scale,
+    )
+    return _Counted(fit.piles, counting, local, fit.notes)
 
 
-def _sum(piles: Iterable[_Pile]) -> int:
-    return sum(p.tokens or 0 for p in piles)
+def _exact(parts: Sequence[PromptPart], found: Shares, bill: _Bill, by: str) -> _Counted:
+    """Counted by the server; what it cannot tell apart is shared `by` the counts made here."""
+    piles = []
+    for pile in piled(parts, found.each, SERVER):
+        mixed = (pile.part, pile.role) in found.mixed
+        piles.append(pile.says(pile.tokens, f"{SERVER}, shared by {by}") if mixed else pile)
+    rest = Pile("template", "template", found.template, SERVER)
+    measured = found.measured
+    notes: list[Note] = []
+    if measured.drops_tools:
+        piles = [dropped(p.says(p.tokens, by)) if p.part == "tools" else p for p in piles]
+        notes.append(Note("template_drops_tools", "prompt", f"{measured.whole} with and without"))
+    missing = _less(bill.tokens, measured.whole) or 0
+    pictures = [p for p in piles if p.part == "media"]
+    if len(pictures) == 1 and missing >= 0 and bill.tokens is not None:
+        piles = [p.says(missing, MEDIA_REST) if p.part == "media" else p for p in piles]
+    elif not pictures and missing and _may_be_template(found.template + missing, measured.whole):
+        rest = rest.says(found.template + missing, TEMPLATE_REST)
+    elif not pictures and missing:
+        told = f"{bill.tokens} billed, {measured.whole} counted by the server"
+        notes.append(Note("count_mismatch", "prompt", told))
+    counting = Counting(
+        tokenizer=SERVER,
+        counted=measured.whole,
+        billed=bill.tokens,
+        residual=_less(bill.tokens, measured.whole),
+    )
+    one = sum(p.part == "tools" for p in parts) == 1
+    source = SERVER if one else f"{SERVER}, shared by {by}"
+    return _Counted([*piles, rest], counting, _Local(found.each, source), tuple(notes))
 
 
-def _tools(tool_set: ToolSet | None, piles: list[_Pile]) -> Tools | None:
-    if tool_set is None:
+def _may_be_template(tokens: int, whole: int) -> bool:
+    return 0 <= tokens <= max(_TEMPLATE_MOST, whole // 100)
+
+
+def _less(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one - other
+
+
+def _tools(entries: ToolSet | None, piles: Sequence[Pile]) -> Tools | None:
+    if entries is None:
         return None
     tokens = [p.tokens for p in piles if p.part == "tools" and p.tokens is not None]
     return Tools(
-        set_hash=tool_set.set_hash,
-        count=len(tool_set.tools),
+        set_hash=entries.set_hash,
+        count=len(entries.tools),
         tokens=sum(tokens) if tokens else None,
     )
-
-
-def _tool_set(
-    parts: Sequence[PromptPart], counts: Sequence[int | None], source: str
-) -> ToolSet | None:
-    tools = [(p, n) for p, n in zip(parts, counts, strict=True) if p.part == "tools"]
-    if not tools:
-        return None
-    return ToolSet(
-        set_hash=_set_hash(p for p, _ in tools),
-        source=source,
-        tools=[ToolEntry(name=p.name, tokens=n, server=mcp_server(p.name)) for p, n in tools],
-    )
-
-
-def _set_hash(tools: Iterable[PromptPart]) -> str:
-    """The same for the same definitions in any order: the order is the prefix's concern."""
-    one_by_one = sorted(
-        blake2b(f"{t.name}\0{t.text}".encode("utf-8", "surrogatepass")).digest() for t in tools
-    )
-    return blake2b(b"".join(one_by_one), digest_size=8).hexdigest()
-
-
-def mcp_server(tool: str) -> str | None:
-    """The MCP server that a tool's name tells of, as clients build such names; None if it does not."""
-    for pattern in _MCP_NAME:
-        found = pattern.fullmatch(tool)
-        if found:
-            return found["server"]
-    return None

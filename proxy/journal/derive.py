@@ -1,7 +1,8 @@
 """From a sealed exchange, and what a dialect read in it, to the record of it.
 
 One rule: a record holds facts about an exchange and nothing of what was said in it. Of headers only
-the user agent's product is taken; of texts only counts. What was not observed is null.
+the products are taken, the caller's and the server's; of texts only counts. What was not observed is
+null.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from .verdict import error_kind, generation, reply_unread
 
 if TYPE_CHECKING:
     from proxy.dialects.base import Dialect, ReplyReader
-    from proxy.wire.exchange import Exchange, ReplyListener
+    from proxy.wire.exchange import Exchange, Note, ReplyListener
 
     from .composition import Composition
+    from .exact import Measured
     from .record import Load, OutcomeName, Tools, ToolSet
     from .tokens import Counter, Tokenizer
 
@@ -47,6 +49,10 @@ class Context:
     load: Load
     counter: Counter | None
     """None: tokens are not counted here."""
+    measured: Measured | None = None
+    """The prompt as its server counts it; None: it was not asked or could not say."""
+    notes: tuple[Note, ...] = ()
+    """Of the asking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +78,11 @@ def derive(exchange: Exchange[ReplyListener], understood: Understood, context: C
     said = heard or ReplyReading()
     unread = reply_unread(exchange, heard)
     tokenizer = _tokenizer(context.counter, asked, said)
-    prompt = compose(asked.parts, said.usage.input, tokenizer)
+    prompt = compose(asked, said.usage.input, tokenizer, context.measured)
     verdict = generation(exchange, asked, heard)
     opening, ending = exchange.opening, exchange.ending
     record = Record(
-        id=f"{context.run}-{exchange.number}",
+        id=f"{context.run}-{exchange.name}",
         at_unix_ns=opening.at_unix_ns,
         route=opening.route,
         label=opening.label,
@@ -105,7 +111,11 @@ def derive(exchange: Exchange[ReplyListener], understood: Understood, context: C
         status=exchange.reply.status if exchange.reply else None,
         reply_bytes=ending.reply_bytes,
         model_served=others.name(said.model),
-        notes=others.notes(exchange.notes, asked.notes, said.notes, prompt.notes),
+        server=others.server(exchange.reply.headers) if exchange.reply else None,
+        fingerprint=others.plain(said.fingerprint),
+        notes=others.notes(
+            exchange.notes, asked.notes, said.notes, (*prompt.notes, *context.notes)
+        ),
     )
     return Derived(record, prompt.tool_set)
 

@@ -51,6 +51,17 @@ def client(headers: Headers) -> str | None:
     return found[0] if found else None
 
 
+def server(headers: Headers) -> str | None:
+    """What a server calls itself; None if it does not."""
+    return plain(value(headers, "server"))
+
+
+def plain(text: str | None) -> str | None:
+    """A name without anything that a terminal would act on; None if nothing is left of it."""
+    printable = (character for character in text or "" if character.isprintable())
+    return "".join(islice(printable, _NAME_LENGTH)) or None
+
+
 def sampling(fields: Mapping[str, Scalar | bool]) -> dict[str, Scalar | bool]:
     """Sampling fields as sent."""
     kept = ((k, v if isinstance(v, bool) else _scalar(v)) for k, v in _first(fields))

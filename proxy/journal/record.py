@@ -14,6 +14,8 @@ import msgspec
 VERSION: Final = 1
 
 Kind = Literal["turn", "hidden", "not_generation"]
+Cause = Literal["system", "tools", "model", "history rewritten", "time-out", "server"]
+"""Why tokens had to be read anew, in the words that clients use."""
 Generation = Literal["complete", "incomplete", "error_event", "none", "unknown"]
 """`none`: no model was asked, or it never began. `unknown`: its answer could not be read to the end."""
 ErrorKind = Literal[
@@ -60,8 +62,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     role: str
     tokens: int | None
     """Null: not counted, `source` says why."""
+    count: int = 0
+    """Messages in it, or tools, or media; 0 for the template."""
     source: str
-    """How it was counted: `tiktoken o200k_base`, `tiktoken o200k_base, scaled to usage`,
+    """How it was counted: `server tokenizer`, `tiktoken o200k_base`, `tiktoken o200k_base, scaled to usage`,
     `usage minus parts`, `not counted`, ..."""
 
 
@@ -142,6 +146,35 @@ class Counting(msgspec.Struct, frozen=True, kw_only=True):
     """Factor put on the counted parts; null when they were left as counted."""
 
 
+class Difference(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a prompt first differs from its parent."""
+
+    part: Literal["system", "tools", "history", "tool_results", "question", "media", "template"]
+    tool: str | None = None
+    message: int | None = None
+    """Of the request's messages, from 0; null: in none, as tools are."""
+    offset: int
+    """Characters that are still the same, from the start of the message, the tool or the system prompt."""
+
+
+class Prefix(msgspec.Struct, frozen=True, kw_only=True):
+    """What a prompt shares with an earlier one. Null all through: nothing that is remembered."""
+
+    parent: str | None = None
+    """The id of the earlier exchange."""
+    parent_age_ns: int | None = None
+    """Its end to this first request byte; negative if it still ran."""
+    shared: int | None = None
+    difference: Difference | None = None
+    """Null: all of the earlier prompt stands in front of this one, or all of this in front of that."""
+    expected: int | None = None
+    """Tokens that a cache which keeps every prompt would have: an upper estimate."""
+    reported: int | None = None
+    lost: int | None = None
+    cause: Cause | None = None
+    """Null: not lost more than a block, or not known why."""
+
+
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges in flight through this proxy, this one included; not what the server ran."""
 
@@ -193,7 +226,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     counting: Counting
     reported: dict[str, float | int | str | None] = {}
     """The server's own figures, under its own names."""
-    prefix: dict[str, float | int | str | None] = {}
+    prefix: Prefix | None = None
+    """Null: not compared."""
     load: Load
     self: Self
     stall_ns: int = 0
@@ -209,6 +243,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The upstream's; null when no response head came from it."""
     reply_bytes: int = 0
     model_served: str | None = None
+    server: str | None = None
+    """What answered calls itself: the `Server` header."""
+    fingerprint: str | None = None
+    """`system_fingerprint`, as the reply gives it."""
     notes: list[str] = []
 
 

@@ -23,6 +23,8 @@ _UNREAD: Final = {
     "coding_broken",
     "coding_too_long",
     "reply_too_long",
+    "websocket_broken",
+    "message_too_long",
 }
 """Notes after which nothing more of a body was read."""
 

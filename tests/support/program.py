@@ -43,15 +43,19 @@ class Program:
     """`turnscope-proxy`, running."""
 
     def __init__(self, upstream: str, folder: Path, *flags: str, config: str = "") -> None:
-        """`config` is TOML for a config file; routes there win over `upstream` if it is empty."""
+        """`config` is TOML for a config file; routes there win over `upstream` if it is empty.
+
+        Unless it says otherwise no upstream is asked to count: a scripted one would count the questions.
+        """
         self.journal = folder / "journal"
         self._folder = folder
         command = [sys.executable, "-m", "proxy", "--journal", str(self.journal), *flags]
         if upstream:
             command += ["--listen", "127.0.0.1:0", "--upstream", upstream]
-        if config:
-            (folder / "config.toml").write_text(config)
-            command += ["--config", str(folder / "config.toml")]
+        if "[tokenizer]" not in config:
+            config += '\n[tokenizer]\nserver = "off"\n'
+        (folder / "config.toml").write_text(config)
+        command += ["--config", str(folder / "config.toml")]
         self._command = command
         self.said: list[dict[str, Any]] = []
         """What it logged, stdout and stderr, in order of arrival."""
@@ -124,5 +128,8 @@ class Program:
 
     async def wait_records(self, count: int, within: float = WITHIN_S) -> list[Record]:
         """Wait until so many records are in the journal."""
-        await eventually(lambda: len(self.records()) >= count, f"{count} records", within)
+        try:
+            await eventually(lambda: len(self.records()) >= count, f"{count} records", within)
+        except AssertionError as fault:
+            raise AssertionError(f"{fault}; it said: {self.output.decode()[-3000:]}") from None
         return self.records()
