@@ -1,5 +1,5 @@
 # Only python3 (3.11 or newer, with venv) and make have to be there. `make` lists the targets;
-# ARGS=... goes to the command of run, demo, analyze and test.
+# ARGS=... goes to the command of run, demo, analyze, test and clients.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 CONFIG := $(wildcard config.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo analyze test check fmt lock clean
+.PHONY: help install run demo analyze test clients check fmt lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -41,10 +41,13 @@ endif
 test: $(READY) ## run all tests
 	@$(BIN)/python -m pytest -q $(ARGS)
 
+clients: $(READY) ## real clients and agents, one turn each, against what is known of them (npm; not in CI)
+	@$(BIN)/python -m clients $(ARGS)
+
 check: $(READY) ## format, lint and types, without changing a file
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/mypy --no-error-summary -p proxy -p analysis -p demo
+	@$(BIN)/mypy --no-error-summary -p proxy -p analysis -p demo -p clients
 	@echo "check: format, lint and types are fine"
 
 fmt: $(READY) ## format the code and mend what lint can mend

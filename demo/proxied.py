@@ -33,13 +33,14 @@ def command(name: str) -> str:
 
 
 @contextlib.contextmanager
-def recording(upstream: str, journal: Path, log: Path) -> Iterator[str]:
+def recording(upstream: str, journal: Path, log: Path, *more: str) -> Iterator[str]:
     """Run `turnscope-proxy` in front of the upstream while the block runs; gives its base URL.
 
-    Raises ChildError when it does not come up.
+    `more` are further flags. Raises ChildError when it does not come up.
     """
     port = free_port()
     flags = ["--listen", f"127.0.0.1:{port}", "--upstream", upstream, "--journal", str(journal)]
+    flags += more
     with child(leashed([command("turnscope-proxy"), *flags]), log) as process:
         deadline = time.perf_counter() + _READY_S
         while not _answers(port):

@@ -12,16 +12,10 @@ from proxy import asking
 from proxy.asking import Asking
 from proxy.dialects.openai_chat import OpenAiChat
 from tests.support.builders import request_head
-from tests.support.counting_server import Script, serving
+from tests.support.counting_server import Script, serving, words
 
 INPUT_TOKENS = "/v1/chat/completions/input_tokens"
 S = 1_000_000_000
-
-
-def words(body):
-    """A count as llama.cpp says it: the words of all contents, and two for the template."""
-    texts = [m["content"] for m in body["messages"]] + [str(t) for t in body.get("tools", [])]
-    return 200, orjson.dumps({"input_tokens": 2 + len(" ".join(texts).split())})
 
 
 def reading(question="what is it", earlier=(), tools=()):
@@ -254,13 +248,8 @@ def test_a_refused_slice_leaves_the_rest(asker):
     """A template that forbids a chat without tools refuses one slice: the others still count."""
 
     def strict(body):
-        return (
-            (400, b"{}")
-            if body["messages"][0]["content"] == "be brief"
-            and len(body["messages"]) == 2
-            and body["messages"][1]["content"] == "x"
-            else words(body)
-        )
+        contents = [message["content"] for message in body["messages"]]
+        return (400, b"{}") if contents == ["be brief", "x"] else words(body)
 
     with serving(Script(v1__chat__completions__input_tokens=strict)) as authority:
         found = ask(asker, authority).measured

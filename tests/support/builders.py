@@ -41,7 +41,8 @@ COUNTED = "tiktoken o200k_base"
 
 def part(name: str, tokens: int | None, role: str = "", source: str = COUNTED) -> Part:
     """One part of a prompt; the role is the usual one for the part unless given."""
-    usual = {"system": "system", "tools": "tool", "tool_results": "tool", "template": "template"}
+    usual = {"system": "system", "tools": "tool", "tool_results": "tool"}
+    usual |= {"media": "image", "template": "template"}
     return msgspec.convert(
         {"part": name, "role": role or usual.get(name, "user"), "tokens": tokens, "source": source},
         Part,
