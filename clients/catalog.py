@@ -63,7 +63,7 @@ CLIENTS: Final = (
         "open-webui",
         "llama",
         pointing.open_webui,
-        heavy="it needs 3 GB, six minutes to install, and Chromium",
+        heavy="it takes 6 GB and some minutes to install, and needs Chromium",
     ),
 )
 

@@ -17,7 +17,7 @@ from .wire.exchange import Note
 if TYPE_CHECKING:
     from .journal.derive import Understood
     from .log import Log
-    from .recorder import Settings
+    from .settings import Settings
     from .wire.exchange import Exchange, ReplyListener
 
 MOST_BEHIND: Final = 16

@@ -16,7 +16,7 @@ import sys
 import threading
 from collections.abc import Iterator  # noqa: TC003  msgspec reads annotations of this file
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -25,6 +25,7 @@ from .dialects import table
 from .journal.load import LoadMeter
 from .journal.tunnel import Tunnel, speaks
 from .log import Event, Log
+from .settings import Settings
 from .wire.exchange import Ending, Exchange, Note, Opening, Outcome
 from .wire.frame import ACK, Frame, FrameReader, Kind, Mark
 from .wire.tape import Tape, cut_short
@@ -41,19 +42,6 @@ if TYPE_CHECKING:
 READ_BYTES: Final = 1024 * 1024
 WAITING_BYTES: Final = 256 * 1024 * 1024
 """Request bodies that may wait to be counted; beyond that they are let go and the record says so."""
-
-
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the relay's process tells its recorder on the command line."""
-
-    run: str
-    journal: str
-    nice: int
-    retain_bytes: int
-    quiet: bool
-    form: Literal["auto", "text", "json"]
-    asking: Literal["private", "any", "off"] = "private"
-    tokenizer_file: str | None = None
 
 
 class Recorder:

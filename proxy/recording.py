@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from .handoff import Handoff
     from .log import Log
-    from .recorder import Settings
+    from .settings import Settings
 
 _START: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from proxy.recorder import main; main()"

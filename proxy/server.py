@@ -26,9 +26,9 @@ from .greeting import exposure, greeting
 from .handoff import Handoff
 from .lateness import Lateness
 from .log import Event, Log
-from .recorder import Settings
 from .recording import Recording
 from .session import Floor, RouteSession
+from .settings import Settings
 from .upstream import Reach
 from .wire.exchange import Outcome
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .journal.derive import Derived, Understood
     from .journal.record import Record
     from .log import Log
-    from .recorder import Settings
+    from .settings import Settings
     from .wire.exchange import Exchange
 
 

@@ -27,7 +27,7 @@ from tests.support.source import ROOT
 
 
 def test_without_a_name_all_run_that_are_not_heavy():
-    """Open WebUI is three gigabytes: it has to be asked for."""
+    """Open WebUI is six gigabytes: it has to be asked for."""
     assert [client.name for client in CLIENTS if client not in named(())] == ["open-webui"]
     assert named((), everything=True) == list(CLIENTS)
     assert [client.name for client in named(("codex", "pi"))] == ["pi", "codex"]

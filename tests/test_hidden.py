@@ -38,6 +38,7 @@ QUOTED = "\n<chat_history>\nuser: hello\nassistant: hi\n</chat_history>"
 TITLE = "### Task:\nGenerate a short title for the chat. Answer in JSON." + QUOTED
 TAGS = "### Task:\nGenerate two or three tags that say what it is about, as JSON." + QUOTED
 FOLLOW = "### Task:\nSuggest some follow-up questions, as JSON." + QUOTED
+PREDICT = "### Task:\nPredict three messages which this user may write next, as JSON." + QUOTED
 QUERIES = "### Task:\nSay whether it is good to generate search queries, as JSON." + QUOTED
 PASTED = "Please provide a fitting title.\nUser: hello\nAI: hi"
 LONG_SUMMARY = "Write a summary of the conversation so far. " + words(100)
@@ -74,6 +75,11 @@ HIDDEN = {
         "follow-ups",
         "question asks, task heading, holds chat, not streamed, json answer",
         {"parts": (question(FOLLOW),), "stream": False},
+    ),
+    "Open WebUI's follow-ups, as newer ones ask for them": (
+        "follow-ups",
+        "question asks, task heading, holds chat, not streamed, json answer",
+        {"parts": (question(PREDICT),), "stream": False},
     ),
     "Open WebUI's queries": (
         "queries",

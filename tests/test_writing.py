@@ -10,7 +10,7 @@ import pytest
 from proxy.journal.lines import read_lines
 from proxy.journal.record import Load
 from proxy.log import Log
-from proxy.recorder import Settings
+from proxy.settings import Settings
 from proxy.wire.frame import ACK
 from proxy.writing import Sealed, Writing
 from tests.support.builders import exchange

@@ -58,7 +58,11 @@ _ASKS: Final[dict[Purpose, re.Pattern[str]]] = {
         re.IGNORECASE,
     ),
     "tags": re.compile(r"(?:generate|assign|suggest)\b[^.\n]{0,60}\btags\b", re.IGNORECASE),
-    "follow-ups": re.compile(r"(?:suggest|generate)\b[^.\n]{0,60}\bfollow-?up", re.IGNORECASE),
+    "follow-ups": re.compile(
+        r"(?:suggest|generate|predict)\b[^.\n]{0,80}"
+        r"\b(?:follow-?up|(?:messages|questions)\b[^.\n]{0,30}\buser (?:might|may|could)\b)",
+        re.IGNORECASE,
+    ),
     "queries": re.compile(
         r"(?:generat|necessity)\w*\b[^.\n]{0,80}\bquer(?:y|ies)\b", re.IGNORECASE
     ),

@@ -16,7 +16,8 @@ import orjson
 from proxy.dialects.table import choose
 from proxy.journal.derive import Context, derive, understand
 from proxy.journal.record import Load
-from proxy.recorder import Recorder, Settings
+from proxy.recorder import Recorder
+from proxy.settings import Settings
 from proxy.wire.exchange import Ending, Opening, Outcome
 from proxy.wire.frame import Frame, Kind, Mark, frame
 from tests.support.cuts import whole
