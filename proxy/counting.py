@@ -59,8 +59,9 @@ class CountingStep:
         return self._asking.ask(upstream, exchange.backend, understood.request, served)
 
     def _found(self, upstream: str, endpoint: str | None) -> None:
-        how = f"itself, at {endpoint}" if endpoint else "not: they are counted here, with tiktoken"
-        sentence = f"{upstream} counts prompts {how}"
+        sentence = f"{upstream} offers no token count; prompts are counted here"
+        if endpoint:
+            sentence = f"{upstream} is asked for token counts at {endpoint}"
         self._log.say(Event.TOKENIZER_ASKED, sentence, upstream=upstream, endpoint=endpoint)
 
 

@@ -62,7 +62,7 @@ class Event(Enum):
     PROXY_STARTED = Shape("proxy.started", "info", ("version", "pid", "journal"))
     PROXY_STOPPING = Shape("proxy.stopping", "info", ("signal", "in_flight", "grace_s"))
     PROXY_STOPPED = Shape("proxy.stopped", "info", ("exchanges", "cut", "lost"))
-    ROUTE_LISTENING = Shape("route.listening", "info", ("listen", "upstream", "label"))
+    ROUTE_LISTENING = Shape("route.listening", "info", ("listen", "upstream", "label", "base_url"))
     ROUTE_EXPOSED = Shape("route.exposed", "warning", ("listen", "upstream"))
     CONNECTION_REFUSED = Shape("connection.refused", "warning", ("listen", "limit"))
     TAP_FAILED = Shape("tap.failed", "error", ("detail",))

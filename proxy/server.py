@@ -129,7 +129,9 @@ class _Server:
         )
         for route in routes:
             keys = {"listen": str(route.listen), "upstream": str(route.upstream)}
-            log.say(Event.ROUTE_LISTENING, greeting(route), **keys, label=route.label)
+            base_url = f"{route.listen.client_url}/v1"
+            named = {"label": route.label, "base_url": base_url}
+            log.say(Event.ROUTE_LISTENING, greeting(route), **keys, **named)
             if risk := exposure(route):
                 log.say(Event.ROUTE_EXPOSED, risk, **keys)
 
@@ -142,13 +144,16 @@ class _Server:
         config, open_now = self._config.relay, len(self._tap.open_exchanges)
         for listener in self._listeners:
             listener.close()
-        sentence = f"stopping: {open_now} exchanges in flight get {config.grace_s:g} s"
+        exchanges = "1 exchange" if open_now == 1 else f"{open_now} exchanges"
+        sentence = f"stopping; in flight: {exchanges}, with {config.grace_s:g} s to end"
         name = self._signals[0].name
         self._log.say(
             Event.PROXY_STOPPING, sentence, signal=name, in_flight=open_now, grace_s=config.grace_s
         )
         await self._let_finish(config.grace_s)
         cut = self._cut_the_rest()
+        for dial in self._floor.dials:
+            dial.cancel()
         while self._floor.tasks:
             await asyncio.wait(self._floor.tasks)
         self._lateness.stop()

@@ -37,13 +37,16 @@ class Floor:
     connections: int = 0
     """Callers so far: the number of the last one."""
     tap_failures: int = 0
+    dials: set[asyncio.Task[None]] = field(default_factory=set)
+    """Connections that are being made: nobody waits for them at the end."""
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    """Connections that are being broken off: each is bounded, and waited for."""
 
-    def start(self, work: Coroutine[None, None, None]) -> None:
-        """Run something to its end; it is kept until then."""
+    def start(self, work: Coroutine[None, None, None], kept: set[asyncio.Task[None]]) -> None:
+        """Run something to its end; until then it is in `kept`."""
         task = asyncio.get_running_loop().create_task(work)
-        self.tasks.add(task)
-        task.add_done_callback(self.tasks.discard)
+        kept.add(task)
+        task.add_done_callback(kept.discard)
 
 
 class RouteSession:
@@ -83,12 +86,12 @@ class RouteSession:
 
     def dial(self, caller: Caller) -> None:
         """Connect to the upstream for this caller."""
-        self._floor.start(self._reach.connect(caller))
+        self._floor.start(self._reach.connect(caller), self._floor.dials)
 
     def break_off(self, transport: asyncio.Transport, *, drain: bool) -> None:
         """End a connection with a reset."""
         if drain:
-            self._floor.start(drain_then_reset(transport))
+            self._floor.start(drain_then_reset(transport), self._floor.tasks)
         else:
             reset(transport)
 

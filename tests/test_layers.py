@@ -17,7 +17,7 @@ from tests.support.source import Module, modules
 Rule = Callable[[Module], Iterator[str]]
 
 PRODUCT = modules("proxy", "analysis")
-ALL = PRODUCT + modules("demo", "tests")
+ALL = PRODUCT + modules("demo", "clients", "tests")
 
 # Layer -> which of our own modules it may know. The longest prefix of a module's name is its layer.
 # The hot path is two files, one for each side of a connection.
@@ -35,7 +35,8 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "analysis.explain": ("analysis.explain", "analysis.stats", "analysis.store"),
     "analysis.render": ("analysis.render", "analysis.explain", "analysis.store"),
     "demo": ("demo",),
-    "tests": ("tests", "demo", "proxy", "analysis"),
+    "clients": ("clients", "demo", "proxy.journal"),
+    "tests": ("tests", "clients", "demo", "proxy", "analysis"),
 }
 # Pure folders -> which libraries of others they may know; all other folders may know any.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {

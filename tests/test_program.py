@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from proxy.journal.timing import ttft_ns
 from tests.support.bodies import reply, request
 from tests.support.caller import Caller
-from tests.support.edge import refusing_port
+from tests.support.edge import refusing_port, silent_port
 from tests.support.program import Program, eventually
 from tests.support.talk import ASK, BODY, SECRET, WORDS, stream, whole
 from tests.support.upstream import Await, Hang, Send, Upstream
@@ -232,3 +232,20 @@ async def test_an_unreachable_upstream_has_its_record(tmp_path: Path):
         record.status,
         record.backend,
     )
+
+
+async def test_a_stop_does_not_wait_for_a_connection_that_is_being_made(tmp_path: Path):
+    """An upstream that does not answer the connect holds nobody up at the second signal."""
+    with silent_port() as port:
+        async with Program(f"http://127.0.0.1:{port}", tmp_path) as proxy:
+            async with await Caller.connect(proxy.port) as caller:
+                await caller.send(ASK)
+                await asyncio.sleep(0.2)
+                proxy.process.send_signal(signal.SIGINT)
+                await eventually(lambda: proxy.event("proxy.stopping"), "it stops")
+                proxy.process.send_signal(signal.SIGINT)
+
+                assert 0 == await proxy.wait(4)
+            (record,) = proxy.records()
+
+    assert "shutdown" == record.outcome

@@ -244,9 +244,10 @@ def test_only_a_stream_has_a_first_token(talk, name):
     """And events that carry one; what comes in one piece has neither."""
     record, asked = talk.records[name], ASKS[name]
     marks = record["timings"]
+    # Not every dialect takes `ignore_eos`: a random model may end before its first word.
+    spoke = bool(talk.told[name].text)
 
-    assert len(talk.told[name].text) > 0
-    assert (marks["first_token_ns"] is not None) is asked.stream
+    assert (marks["first_token_ns"] is not None) is (asked.stream and spoke)
     assert (marks["terminal_event_ns"] is not None) is asked.stream
     assert (record["output"]["events"] is not None) is asked.stream
 

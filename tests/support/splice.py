@@ -107,7 +107,7 @@ class Splice:
         for caller in list(self.floor.callers):
             caller.close()
         async with asyncio.timeout(10):
-            while self.floor.tasks or self.floor.callers:
+            while self.floor.tasks or self.floor.dials or self.floor.callers:
                 for caller in list(self.floor.callers):
                     if caller.transport is not None:
                         caller.transport.abort()
