@@ -8,14 +8,14 @@ the end. What cannot be told apart is a segment too, says so in its name, and ha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from .prefill import PrefillCost, reported_ns, reported_prefill
 from .prompt import Prompt, prompt, uncached_tokens
 from .source import MEASURED, REPORTED, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from analysis.store.recorded import Record
 
@@ -53,6 +53,9 @@ PREFILL: Final[Mapping[PartName, SegmentName]] = {
 }
 """What a part's share of the prefill is called."""
 
+PLACE_UNKNOWN: Final = "; whether tools or system stand first is not known"
+"""How the source of a share ends that tools and system have together."""
+
 LEFT_OVER: Final = Source("estimated", "as what is left of TTFT")
 
 
@@ -81,6 +84,49 @@ class Budget:
     def fixed_ns(self) -> int | None:
         """All that is not decode; None when decode is."""
         return None if self.decode_ns is None else self.whole_ns - self.decode_ns
+
+
+@dataclass(frozen=True, slots=True)
+class SummedSegment:
+    """One cause's time in many exchanges."""
+
+    name: SegmentName
+    ns: int
+    sources: tuple[Source, ...]
+    """How its parts came about, without a word twice: those with most time first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The budgets of many exchanges, added up: their segments add up to the sum of the wholes."""
+
+    exchanges: int
+    whole_ns: int
+    segments: tuple[SummedSegment, ...]
+    """In the order in which they happen; none stands there twice."""
+
+
+def summed(budgets: Iterable[Budget]) -> Sum:
+    """Where the time of all of them went."""
+    budgets = tuple(budgets)
+    times: dict[SegmentName, dict[Source, int]] = {}
+    for spent in budgets:
+        for segment in spent.segments:
+            by_source = times.setdefault(segment.name, {})
+            by_source[segment.source] = by_source.get(segment.source, 0) + segment.ns
+    names: tuple[SegmentName, ...] = get_args(SegmentName)
+    segments = (
+        SummedSegment(name, sum(times[name].values()), _most_first(times[name]))
+        for name in names
+        if name in times
+    )
+    return Sum(len(budgets), sum(spent.whole_ns for spent in budgets), tuple(segments))
+
+
+def _most_first(times: Mapping[Source, int]) -> tuple[Source, ...]:
+    """Sources of time; those of no time only where there is no other."""
+    some = [source for source in times if times[source]]
+    return tuple(sorted(some or times, key=lambda source: -times[source]))
 
 
 class _Line:
@@ -146,18 +192,21 @@ def _wait(line: _Line, record: Record, cost: Cost) -> None:
 
 def _split(line: _Line, prompt: Prompt | None, ns: int, source: Source) -> None:
     """Prefill time laid on the parts by their uncached tokens, without a nanosecond lost."""
-    whole = prompt.uncached if prompt else 0
-    if prompt is None or whole == 0:
+    if prompt is None or prompt.uncached == 0:
         line.add("prefill, not split", ns, source)
         return
     if source is REPORTED:
         source = Source("estimated", "from reported prefill by tokens")
+    doubtful = Source(source.kind, source.basis + PLACE_UNKNOWN)
+    whole = prompt.uncached + prompt.unexplained_uncached
     tokens = spent = 0
     for part in prompt.parts:
         tokens += part.uncached
         upto = ns * tokens // whole
-        line.add(PREFILL[part.part], upto - spent, source)
+        line.add(PREFILL[part.part], upto - spent, doubtful if part.shared else source)
         spent = upto
+    if prompt.unexplained_uncached:
+        line.add("prefill, not split", ns - spent, source)
 
 
 def _seen(line: _Line, record: Record) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from .brief import brief
-from .budget import budget
+from .budget import budget, summed
 from .census import census
 from .prefill import engine, prefill_costs
 from .prefix import prefix
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from analysis.store.recorded import Record
 
     from .brief import Brief
-    from .budget import Budget
+    from .budget import Budget, Sum
     from .census import Census
     from .prefill import Cost, Engine
     from .prefix import Prefix
@@ -55,8 +55,11 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class MedianTurn:
-    """The turn that stands for all: a real exchange."""
+    """The turn that stands for all: a real exchange, in the middle of those with a split."""
 
+    among: int
+    """Turns that it is the middle one of: those whose decoding took time that was seen or said, or
+    all if there are none. The others have no split."""
     brief: Brief
     budget: Budget
     speeds: tuple[Speed, ...]
@@ -77,6 +80,8 @@ class Overview:
     """None when there is no turn."""
     waits: tuple[Brief, Brief] | None
     """The turns that waited least and longest for their first token; None when they waited alike."""
+    spent: Sum
+    """Where the time of all turns went, whatever the median turn is."""
     costs: Mapping[Engine, Cost]
     """What a prompt token costs on each engine that was asked for output."""
     prefix: Prefix
@@ -90,12 +95,13 @@ def overview(journal: Journal) -> Overview:
     records = journal.records
     turns = [r for r in records if standing(r) == "turn"]
     costs = prefill_costs(r for r in records if r.kind != "not_generation")
-    middle = median_turn(turns)
+    budgets = [budget(t, costs[engine(t)]) for t in turns]
     return Overview(
         census=census(journal),
         turns=len(turns),
-        median=None if middle is None else _median(middle, turns, costs),
+        median=_median(turns, budgets),
         waits=_waits(turns),
+        spent=summed(budgets),
         costs=costs,
         prefix=prefix(turns, costs),
         tools=tools(records, journal.tool_sets, costs),
@@ -103,10 +109,20 @@ def overview(journal: Journal) -> Overview:
     )
 
 
-def _median(turn: Record, turns: Sequence[Record], costs: Mapping[Engine, Cost]) -> MedianTurn:
-    spent = budget(turn, costs[engine(turn)])
+def _median(turns: Sequence[Record], budgets: Sequence[Budget]) -> MedianTurn | None:
+    """The median turn, None without turns.
+
+    A turn without decode time can stand for no other: one client that does not stream would leave the
+    report without a split although most turns have one.
+    """
+    spent_by = {turn.id: spent for turn, spent in zip(turns, budgets, strict=True)}
+    split = [turn for turn in turns if spent_by[turn.id].decode_ns] or turns
+    turn = median_turn(split)
+    if turn is None:
+        return None
+    spent = spent_by[turn.id]
     faster, most = _faster(spent)
-    return MedianTurn(brief(turn), spent, speeds(turn, turns), faster, most)
+    return MedianTurn(len(split), brief(turn), spent, speeds(turn, turns), faster, most)
 
 
 def _waits(turns: Sequence[Record]) -> tuple[Brief, Brief] | None:

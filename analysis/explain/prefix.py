@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, median_low
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from .prefill import PrefillCost, engine
-from .prompt import IN_FRONT, prompt
+from .prompt import IN_FRONT, PartName, PartTokens, prompt
+from .source import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
     from analysis.store.recorded import Record
 
     from .prefill import Cost, Engine
-    from .prompt import PartName, PartTokens
-    from .source import Source
+    from .prompt import Prompt
+
+RowName = PartName | Literal["unexplained"]
+"""`unexplained`: tokens of the bill that are in no counted part."""
+
+UNEXPLAINED: Source = Source("estimated", "as usage minus parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +47,13 @@ class Price:
 class PartSummary:
     """One part over the turns that carried it."""
 
-    part: PartName
+    part: RowName
     tokens: int
     """The middle one of the turns, the lower of two."""
     read: bool
     """False: the server's template dropped it from every prompt."""
     share: float
-    """Of the tokens of all parts that were read, 0 to 1."""
+    """Of the tokens of all rows that were read, 0 to 1."""
     turns: int
     """Turns that carried it."""
     source: Source
@@ -58,21 +63,47 @@ class PartSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class FrontPart:
+    """Tools or system, in the turn that stands for those that carried it."""
+
+    counted: PartTokens
+    turns: int
+    """Turns that carried it."""
+    price: Price | None
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the client puts before the conversation, in one and the same turn, so that it adds up."""
+
+    parts: tuple[FrontPart, ...]
+    """With tokens, in the order of `IN_FRONT`."""
+    turns: int
+    """Turns of which this one is the middle by tokens in front, the smaller of two: those with tools,
+    or if there are none those with a system prompt."""
+    price: Price | None
+    """Cold: of this turn. As lived: mean of those turns, all that stood in front of each."""
+
+    @property
+    def tokens(self) -> int:
+        """All of it."""
+        return sum(part.counted.tokens for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
 class Prefix:
     """What stands in the prompts."""
 
     parts: tuple[PartSummary, ...]
-    """In template order."""
+    """In template order; `unexplained`, if there is any, last."""
+    front: Front | None
+    """None when the client puts nothing there, or when no prompt was counted."""
     turns: int
     """Turns whose prompt was counted."""
     cached: int | None
     """Tokens from a cache over those turns that speak of it; None when none does."""
     cached_of: int
     """Prompt tokens of the turns that speak of a cache."""
-
-    def front(self) -> tuple[PartSummary, ...]:
-        """The parts that the client puts before the conversation."""
-        return tuple(p for p in self.parts if p.part in IN_FRONT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +114,65 @@ class _Carried:
 
 def prefix(turns: Sequence[Record], costs: Mapping[Engine, Cost]) -> Prefix:
     """Parts over turns; empty when no prompt was counted."""
-    prompts = [(t, p) for t in turns if (p := prompt(t))]
-    carried: dict[PartName, list[_Carried]] = {}
-    for turn, counted in prompts:
+    prompts = [(p, costs[engine(t)]) for t in turns if (p := prompt(t))]
+    carried: dict[RowName, list[_Carried]] = {}
+    for counted, cost in prompts:
         for part in counted.parts:
-            carried.setdefault(part.part, []).append(_Carried(part, costs[engine(turn)]))
+            carried.setdefault(part.part, []).append(_Carried(part, cost))
+        if rest := _unexplained(counted):
+            carried.setdefault("unexplained", []).append(_Carried(rest, cost))
     read = sum(median_low([c.part.billed for c in each]) for each in carried.values())
-    spoken = [p for _, p in prompts if p.cached is not None]
+    spoken = [p for p, _ in prompts if p.cached is not None]
     return Prefix(
         parts=_in_order(_summary(name, each, read) for name, each in carried.items()),
+        front=_front(prompts),
         turns=len(prompts),
         cached=sum(min(p.cached or 0, p.tokens) for p in spoken) if spoken else None,
         cached_of=sum(p.tokens for p in spoken),
     )
 
 
-def _summary(name: PartName, carried: list[_Carried], read: int) -> PartSummary:
+def _unexplained(counted: Prompt) -> PartTokens | None:
+    """What the bill has more than the parts, in the form of one; which of the names it has is not read."""
+    if not counted.unexplained:
+        return None
+    uncached = min(counted.unexplained_uncached, counted.unexplained)
+    return PartTokens("template", counted.unexplained, uncached, UNEXPLAINED)
+
+
+def _front(prompts: Sequence[tuple[Prompt, Cost]]) -> Front | None:
+    """Of the middle one of the turns that carried tools, else a system prompt."""
+    fronts = [
+        [_Carried(p, cost) for name in IN_FRONT if (p := counted.part(name)) and p.tokens]
+        for counted, cost in prompts
+    ]
+    for name in IN_FRONT:
+        chosen = [front for front in fronts if any(c.part.part == name for c in front)]
+        if chosen:
+            chosen.sort(key=lambda front: sum(c.part.tokens for c in front))
+            middle = chosen[(len(chosen) - 1) // 2]
+            carried_by = Counter(c.part.part for front in fronts for c in front)
+            parts = (FrontPart(c.part, carried_by[c.part.part], _price([c])) for c in middle)
+            return Front(tuple(parts), len(chosen), _front_price(middle, chosen))
+    return None
+
+
+def _front_price(middle: Sequence[_Carried], chosen: Sequence[Sequence[_Carried]]) -> Price | None:
+    one, each = _whole_price(middle), [p for front in chosen if (p := _whole_price(front))]
+    if one is None:
+        return None
+    return Price(one.cold_ns, round(fmean(p.lived_ns for p in each)), one.source)
+
+
+def _whole_price(front: Sequence[_Carried]) -> Price | None:
+    """What stood in front of one turn; its parts are on one engine, so all have a price or none."""
+    prices = [price for c in front if (price := _price([c]))]
+    if not prices:
+        return None
+    return Price(sum(p.cold_ns for p in prices), sum(p.lived_ns for p in prices), prices[0].source)
+
+
+def _summary(name: RowName, carried: list[_Carried], read: int) -> PartSummary:
     billed = median_low([c.part.billed for c in carried])
     return PartSummary(
         part=name,
@@ -122,5 +196,14 @@ def _price(carried: Iterable[_Carried]) -> Price | None:
 
 
 def _in_order(parts: Iterable[PartSummary]) -> tuple[PartSummary, ...]:
-    order = ("tools", "system", "history", "tool_results", "question", "media", "template")
+    order = (
+        "tools",
+        "system",
+        "history",
+        "tool_results",
+        "question",
+        "media",
+        "template",
+        "unexplained",
+    )
     return tuple(sorted(parts, key=lambda p: order.index(p.part)))

@@ -1,7 +1,8 @@
 """The prompt of one exchange, by part: tokens, and those of them that had to be read anew.
 
 One rule: cached tokens are the front of the prompt. A prefix cache can hold nothing else, so the
-uncached ones are counted from the back, through the parts in the order in which templates render them.
+uncached ones are counted from the back. What the back is, every template agrees on: the conversation.
+Whether tools or system stand first is the template's own affair, so those two share what is left.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 PartName = Literal["tools", "system", "history", "tool_results", "question", "media", "template"]
 
 IN_FRONT: Final[tuple[PartName, ...]] = ("tools", "system")
-"""What a client puts before the conversation, turn after turn."""
-
+"""What a client puts before the conversation, turn after turn. Which of the two stands first differs:
+ChatML and Llama write the tools into the system message, Mistral before it."""
 
 DROPPED: Final = "not in the bill"
 """How the source of a part ends that the client sent and the server's template left out."""
@@ -33,6 +34,9 @@ class PartTokens:
     uncached: int
     """Of these, tokens that the server had to read: not from a cache, and in its prompt at all."""
     source: Source
+    shared: bool = False
+    """True: `uncached` is its share, by tokens, of what tools and system have together, because nobody
+    but the template knows which of them stands first."""
     read: bool = True
     """False: the client sent the part, and the bill shows that the server's template dropped it."""
 
@@ -50,6 +54,10 @@ class Prompt:
     """In template order, one for each part that was there and counted; `template` last."""
     cached: int | None
     """Tokens from a cache, as the server said; None: it did not say, none were assumed."""
+    unexplained: int = 0
+    """Tokens of the bill that are in no counted part; 0 without a bill."""
+    unexplained_uncached: int = 0
+    """Uncached tokens that are in no counted part. Where they stand is not known."""
 
     @property
     def tokens(self) -> int:
@@ -114,31 +122,60 @@ def prompt(record: Record) -> Prompt | None:
     if not sums:
         return None
     read = {name: n for name, n in sums.items() if not _dropped(sources[name])}
-    uncached = _uncached(read, uncached_tokens(record))
-    order = sorted(sums, key=lambda name: name == "template")
+    anew = uncached_tokens(record)
+    uncached = _uncached(read, anew)
+    shared = all(0 < uncached.get(name, 0) < read[name] for name in IN_FRONT if read.get(name))
+    shared = shared and all(read.get(name) for name in IN_FRONT)
     parts = (
-        PartTokens(name, sums[name], uncached.get(name, 0), _source(sources[name]), name in read)
-        for name in order
+        PartTokens(
+            name,
+            sums[name],
+            uncached.get(name, 0),
+            _source(sources[name]),
+            shared=shared and name in IN_FRONT,
+            read=name in read,
+        )
+        for name in sorted(sums, key=lambda name: name == "template")
     )
-    return Prompt(tuple(parts), cached_tokens(record))
+    return Prompt(
+        tuple(parts),
+        cached_tokens(record),
+        max(0, _billed(record) - sum(read.values())),
+        max(0, (anew or 0) - sum(uncached.values())),
+    )
+
+
+def _billed(record: Record) -> int:
+    """The whole prompt as the server said it; 0 if it did not."""
+    count = input_tokens(record)
+    return count.tokens if count is not None and count.source == REPORTED else 0
 
 
 def _uncached(sums: dict[PartName, int], left: int | None) -> dict[PartName, int]:
-    """`left` uncached tokens, laid on the parts from the back.
+    """`left` uncached tokens, laid on the parts from the back: the conversation, then the front.
 
-    The template's own tokens stand around every message, not behind the last: they have their share
-    of what is uncached and no place of their own. The parts may add up to less than the bill (it is
-    another tokenizer's), so what does not fit is dropped here and stays in the record's residual.
+    The template's own tokens stand around the messages, the last of them at the very end: they have
+    their share of what is uncached behind the front. Tools and system share what reaches them by
+    tokens. The parts may add up to less than the bill (it is another tokenizer's); what does not fit
+    is in none of them.
     """
-    whole = sum(sums.values())
-    left = whole if left is None else min(left, whole)
-    template = sums.get("template", 0)
-    uncached: dict[PartName, int] = {"template": template * left // whole if whole else 0}
-    left -= uncached["template"]
+    front = sum(sums.get(name, 0) for name in IN_FRONT)
+    behind = sum(sums.values()) - front
+    left = front + behind if left is None else min(left, front + behind)
+    uncached: dict[PartName, int] = {}
+    if "template" in sums:
+        here = min(left, behind)
+        uncached["template"] = sums["template"] * here // behind if behind else 0
+        left -= uncached["template"]
     for part in reversed(sums):
-        if part != "template":
+        if part not in IN_FRONT and part != "template":
             uncached[part] = min(left, sums[part])
             left -= uncached[part]
+    for part in IN_FRONT:
+        if part in sums:
+            uncached[part] = left * sums[part] // front if front else 0
+            left -= uncached[part]
+            front -= sums[part]
     return uncached
 
 
