@@ -127,6 +127,18 @@ class Asking:
         """End the loop."""
         self._runner.close()
 
+    def would_ask(self, upstream: str, backend: str | None, asked: RequestReading) -> bool:
+        """Whether there is somebody to ask about this request: allowed, able and not left in peace."""
+        slices = asked.slices
+        if slices is None or not slices.endpoints or not asked.generation or not asked.whole:
+            return False
+        if backend is None or not allowed(self._policy, backend) or self._within_s() <= 0:
+            return False
+        return self._now() >= self._known(upstream, backend, slices).quiet_until_ns
+
+    def _known(self, upstream: str, backend: str, slices: Slices) -> _Upstream:
+        return self._upstreams.setdefault((upstream, backend, slices.endpoints), _Upstream())
+
     def ask(
         self, upstream: str, backend: str | None, asked: RequestReading, served: str | None = None
     ) -> Answer:
@@ -135,15 +147,10 @@ class Asking:
         `upstream` is the route's origin, `backend` the address that was connected to, `served` the model
         that answered.
         """
-        slices = asked.slices
-        if slices is None or not slices.endpoints or not asked.generation or not asked.whole:
+        slices, within_s = asked.slices, self._within_s()
+        if slices is None or backend is None or not self.would_ask(upstream, backend, asked):
             return Answer()
-        if backend is None or not allowed(self._policy, backend):
-            return Answer()
-        known = self._upstreams.setdefault((upstream, backend, slices.endpoints), _Upstream())
-        within_s = self._within_s()
-        if within_s <= 0 or self._now() < known.quiet_until_ns:
-            return Answer()
+        known = self._known(upstream, backend, slices)
         try:
             about = (slices, known, served or "")
             counts = self._runner.run(self._ask_all(upstream, backend, about, within_s))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import fcntl
+import os
 import socket
 import struct
 import termios
@@ -18,10 +19,29 @@ from typing import Final
 FLUSH_S: Final = 5.0
 """How long bytes already written may take to leave before a reset."""
 
+UNREAD_BYTES: Final = 1024 * 1024
+"""An early answer is short; what is longer than this was no early answer."""
+
 _STEP_S: Final = 0.002
 _LINGER_NOT: Final = struct.pack("ii", 1, 0)
 _SIOCOUTQ: Final = termios.TIOCOUTQ
 """On Linux a socket answers this with the bytes that its peer has not acknowledged (tcp(7))."""
+
+
+def unread(transport: asyncio.BaseTransport) -> bytes:
+    """What the peer had sent before a write to it failed: the loop gives up without reading that.
+
+    An upstream may answer 413 and close while the request is still going out; its answer then stands in
+    the kernel. Not over TLS, where it could not be deciphered any more. Never more than `UNREAD_BYTES`.
+    """
+    if transport.get_extra_info("ssl_object") is not None:
+        return b""
+    data = bytearray()
+    with contextlib.suppress(OSError, AttributeError):
+        handle = transport.get_extra_info("socket").fileno()
+        while len(data) < UNREAD_BYTES and (piece := os.read(handle, 64 * 1024)):
+            data += piece
+    return bytes(data)
 
 
 def reset(transport: asyncio.Transport) -> None:

@@ -51,12 +51,14 @@ class CountingStep:
         reply, said = exchange.reply, understood.reply
         if reply is None or not 200 <= reply.status < 300 or said is None:
             return Answer()  # what it refused it would refuse again
+        upstream, backend, asked = exchange.opening.upstream, exchange.backend, understood.request
+        if not self._asking.would_ask(upstream, backend, asked):
+            return Answer()
         if waiting > MOST_BEHIND:
             note = Note("server_count_left_out", "prompt", f"{waiting} exchanges waited")
-            return Answer(notes=(note,) if understood.request.slices else ())
-        upstream = exchange.opening.upstream
+            return Answer(notes=(note,))
         served = f"{said.model} {said.fingerprint}"
-        return self._asking.ask(upstream, exchange.backend, understood.request, served)
+        return self._asking.ask(upstream, backend, asked, served)
 
     def _found(self, upstream: str, endpoint: str | None) -> None:
         sentence = f"{upstream} offers no token count; prompts are counted here"

@@ -50,6 +50,9 @@ class Session(Protocol):
     def break_off(self, transport: asyncio.Transport, *, drain: bool) -> None:
         """End a connection with a reset; with `drain`, after what was written has gone out."""
 
+    def unread(self, transport: asyncio.BaseTransport) -> bytes:
+        """What the peer had sent before a write to it failed."""
+
     def tap_failed(self, fault: Exception) -> None:
         """Count a fault of the tap; the bytes have gone on."""
 
@@ -167,6 +170,10 @@ class Upstream(asyncio.Protocol):
         """The upstream is gone; if it broke off, the caller sees it broken."""
         if self._watch is not None:
             self._watch.cancel()
+        if exc is not None and self.transport is not None and self._caller is not None:
+            early = self._caller.session.unread(self.transport)
+            if early:
+                self.data_received(early)
         self.transport = None
         caller, self._caller = self._caller, None
         if caller is None:

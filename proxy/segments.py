@@ -58,7 +58,9 @@ class Appender:
             self._file = None
 
     def _segment(self, date: str) -> int:
-        if self._file is not None and date == self._date and self._size < self._most:
+        fits = date == self._date and self._size < self._most
+        # Somebody may have deleted the file: what is written there then would be nowhere.
+        if self._file is not None and fits and os.fstat(self._file).st_nlink:
             return self._file
         self.close()
         self._number += 1
@@ -79,7 +81,6 @@ class JournalFolder:
         self._complain = complain
         self._records = Appender(folder)
         self._losses = Appender(folder, "loss-")
-        self._sets: set[str] = set()
         self._unwritten: list[str] = []
         self.unwritten = 0
         """Records that could not be written since writing last worked."""
@@ -105,14 +106,17 @@ class JournalFolder:
             self._complain(f"{self._folder}: cannot say what was lost: {fault}")
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close what is open, and say what could not be written to the end."""
+        if self.unwritten:
+            self._complain(f"{self._folder}: {self.unwritten} records could not be written")
         self._records.close()
         self._losses.close()
 
     def _write_tools(self, tool_set: ToolSet) -> None:
         path = self._folder / f"tools-{tool_set.set_hash}.json"
-        if tool_set.set_hash in self._sets or path.exists():
+        if path.exists():
             return
+        self._folder.mkdir(parents=True, exist_ok=True)
         handle, temporary = tempfile.mkstemp(prefix=".tools-", dir=self._folder)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -121,7 +125,6 @@ class JournalFolder:
         except OSError:
             Path(temporary).unlink(missing_ok=True)
             raise
-        self._sets.add(tool_set.set_hash)
 
     def _failed(self, record_id: str, fault: OSError) -> None:
         if not self.unwritten:

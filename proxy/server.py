@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _STEP_S: Final = 0.02
+_FEWEST: Final = 8
+"""Callers at once; with fewer the proxy would turn a browser away."""
 
 
 class StartError(Exception):
@@ -59,7 +61,7 @@ class _Server:
         recorder = config.recorder
         bounds = (recorder.queue_bytes, recorder.retain_bytes)
         self._tap = Handoff(*bounds, lambda at: at + since, self._lags)
-        self._floor = Floor(self._tap, self._log, _raise_descriptor_limit() // 2 - 32)
+        self._floor = Floor(self._tap, self._log, _connections_limit())
         self._listeners: list[asyncio.Server] = []
         self._signals: list[signal.Signals] = []
         self._signalled = asyncio.Event()
@@ -216,8 +218,16 @@ async def _refuse_cycles(routes: tuple[Route, ...]) -> None:
                 )
 
 
-def _raise_descriptor_limit() -> int:
+def _connections_limit() -> int:
+    """How many callers can be served: each takes two descriptors, and some are needed besides."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    return hard if hard != resource.RLIM_INFINITY else 2**20
+    most = 2**20 if hard == resource.RLIM_INFINITY else hard
+    limit = most // 2 - 32
+    if limit < _FEWEST:
+        raise StartError(
+            f"only {most} file descriptors are allowed, which is too few to serve callers; "
+            "allow more: ulimit -n 1024"
+        )
+    return limit

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from . import clock
-from .closing import drain_then_reset, reset
+from .closing import drain_then_reset, reset, unread
 from .log import Event
 from .relay import address_of
 from .upstream import Reach
@@ -94,6 +94,10 @@ class RouteSession:
             self._floor.start(drain_then_reset(transport), self._floor.tasks)
         else:
             reset(transport)
+
+    def unread(self, transport: asyncio.BaseTransport) -> bytes:
+        """What the peer had sent before a write to it failed."""
+        return unread(transport)
 
     def tap_failed(self, fault: Exception) -> None:
         """The tap is deaf for one connection from now on."""

@@ -97,8 +97,19 @@ def test_a_usual_folder_needs_no_flag(tmp_path):
     """The hint names no folder that both commands take by themselves."""
     done = run("report", HOME=str(tmp_path))
 
-    assert "         turnscope report\n" in done.stderr
+    assert "turnscope report\n" in done.stderr
     assert "turnscope-proxy --upstream" in done.stderr
+
+
+def test_the_hint_can_be_typed_where_nothing_is_on_the_path(tmp_path):
+    """In a checkout whose environment is not active, a bare name would not be found."""
+    done = run("report", HOME=str(tmp_path), PATH="/nowhere")
+
+    typed = [line.split() for line in done.stderr.splitlines() if line.startswith("         ")]
+    commands = [words[0] for words in typed if not words[0].startswith("http")]
+    assert [PROJECT.joinpath(name).name for name in commands] == ["turnscope-proxy", "turnscope"]
+    assert [name for name in commands if not PROJECT.joinpath(name).is_file()] == []
+    assert "make run and make analyze" in done.stderr
 
 
 def test_a_folder_of_damage_alone_is_reported(tmp_path):

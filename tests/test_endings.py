@@ -13,7 +13,17 @@ from tests.support.bodies import STREAM_HEAD, chunk, chunked, delta, head, reply
 from tests.support.caller import Caller
 from tests.support.edge import refusing_port, silent_port
 from tests.support.splice import Splice
-from tests.support.upstream import Await, Call, Close, Fin, Hang, Pause, Reset, Send, Upstream
+from tests.support.upstream import (
+    Await,
+    Call,
+    Close,
+    Fin,
+    Hang,
+    Pause,
+    Reset,
+    Send,
+    Upstream,
+)
 
 HALF = STREAM_HEAD + chunk(delta("Hel"))
 WHOLE = STREAM_HEAD + chunked(delta("Hello"), sse("[DONE]"))
@@ -239,21 +249,6 @@ async def test_a_configured_read_timeout_ends_a_silent_upstream():
         there = await up.connection(0)
         assert "reset" == await there.wait_end()
         assert ["upstream_timeout"] == await splice.tap.ended()
-
-
-async def test_an_early_answer_to_a_long_upload_is_complete():
-    """401 or 413 before the request's end is legal (RFC 9112 section 9.5): the reply is whole."""
-    no = reply(b"too large", status="413 Content Too Large")
-    async with (
-        Upstream([Await(until=b"\r\n\r\n"), Send(no), Fin(), Hang()]) as up,
-        Splice(up.url) as splice,
-        await Caller.connect(splice.port) as caller,
-    ):
-        await caller.send(head("POST / HTTP/1.1", "Host: in.test", "Content-Length: 1000") + b"x")
-
-        assert no == await caller.read_all()
-        await caller.fin()
-        assert ["complete"] == await splice.tap.ended()
 
 
 async def test_a_caller_that_does_not_read_slows_the_upstream_and_not_the_memory():

@@ -6,6 +6,7 @@ import pytest
 
 from proxy.journal import others
 from proxy.wire.exchange import Note
+from proxy.wire.head import parse_request_head
 
 
 @pytest.mark.parametrize(
@@ -85,3 +86,28 @@ def test_notes_do_not_make_an_endless_line():
     assert len(found) == 32
     assert found[30:] == ["odd: event 30", "more_notes: 69 more are not kept"]
     assert others.notes([Note("odd", str(n)) for n in range(32)])[31] == "odd: 31"
+
+
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("POST /v1/chat/completions?key=S", "/v1/chat/completions"),
+        ("GET /v1/models#access_token=S", "/v1/models"),
+        ("GET /v1/models;key=S", "/v1/models"),
+        ("GET /v1/models&key=S", "/v1/models"),
+        ("GET /v1/models%3Fkey=S", "/v1/models"),
+        ("GET //user:S@host/x", "//host/x"),
+        ("GET http://user:S@host/x", "/x"),
+        ("CONNECT user:S@host:443", None),
+        ("GET user:S@host/x", None),
+        ("OPTIONS *", "*"),
+        ("GET /v1/models/acme%2Fmini%3A7b-q4%2520x", "/v1/models/acme%2Fmini%3A7b-q4%2520x"),
+        ("POST /v1beta/models/x:generateContent", "/v1beta/models/x:generateContent"),
+    ],
+)
+def test_a_path_keeps_no_credential(line: str, kept: str | None):
+    """Wherever clients are known to put one."""
+    head = parse_request_head(f"{line} HTTP/1.1\r\n\r\n".encode())
+
+    assert head is not None
+    assert others.path(head) == kept

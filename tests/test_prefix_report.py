@@ -51,7 +51,7 @@ def test_a_part_is_described_over_the_turns_that_carry_it():
 
 
 def test_parts_stand_in_template_order():
-    """Whatever turn brought a part first, tools stand first and the template last."""
+    """Whatever turn brought a part first, tools stand first, and last what no part explains."""
     turns = [
         record(parts=[part("question", 1), part("template", 7)]),
         record(parts=parts(tools=5, system=4, history=3, tool_results=2, question=1)),
@@ -64,6 +64,7 @@ def test_parts_stand_in_template_order():
         "tool_results",
         "question",
         "template",
+        "unexplained",
     ]
 
 
@@ -82,6 +83,55 @@ def test_what_was_dropped_costs_nothing():
     assert (read["tools"].tokens, read["tools"].read, read["tools"].share) == (900, False, 0.0)
     assert read["tools"].price.cold_ns == read["tools"].price.lived_ns == 0
     assert read["question"].share == 1.0
+
+
+def test_a_bill_far_from_the_parts_has_a_row_of_its_own():
+    """300 billed, 16 counted: 284 are not explained, and shares are of the bill."""
+    read = rows([record(parts=parts(question=16), usage=UsageReport(input=300))])
+
+    assert (read["unexplained"].tokens, read["unexplained"].turns) == (284, 1)
+    assert read["unexplained"].share == pytest.approx(284 / 300)
+    assert read["question"].share == pytest.approx(16 / 300)
+
+
+def test_what_stands_in_front_is_of_one_turn():
+    """Tools and system of the same turn, the middle one by their sum, not of a median each."""
+    turns = [
+        record(id=f"r1-{n}", parts=parts(tools=tools, system=system, question=5))
+        for n, (tools, system) in enumerate([(75, 6), (61, 10), (70, 30)])
+    ]
+    turns.append(record(id="r1-9", parts=parts(system=900, question=5)))
+
+    front = prefix(turns, prefill_costs(turns)).front
+
+    assert [(p.counted.tokens, p.turns) for p in front.parts] == [(75, 3), (6, 4)]
+    assert (front.tokens, front.turns) == (81, 3)
+
+
+def test_the_fronts_price_is_of_the_turns_that_have_it():
+    """Cold: all of the one turn's front. As lived: the mean over the turns with tools."""
+    sent = {"parts": parts(tools=600, system=200, question=200)}
+    turns = [
+        record(id="r1-1", usage=UsageReport(input=1000, cached=0), **sent),
+        record(id="r1-2", usage=UsageReport(input=1000, cached=800), **sent),
+        record(id="r1-3", parts=parts(system=9, question=1), usage=UsageReport(input=10)),
+    ]
+    costs = prefill_costs(turns)
+    a_token = next(iter(costs.values())).ns_per_token
+
+    price = prefix(turns, costs).front.price
+
+    assert price.cold_ns == pytest.approx(800 * a_token, abs=2)
+    assert price.lived_ns == pytest.approx(400 * a_token, abs=2)
+
+
+def test_a_system_prompt_alone_is_a_front():
+    """Without tools anywhere, the turns with a system prompt are the ones that count."""
+    turns = [record(parts=parts(system=30, question=5)), record(parts=parts(question=5))]
+    front = prefix(turns, prefill_costs(turns)).front
+
+    assert ([p.counted.part for p in front.parts], front.turns) == (["system"], 1)
+    assert prefix(turns[1:], prefill_costs(turns)).front is None
 
 
 def test_nothing_counted_is_no_prefix():

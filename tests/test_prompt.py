@@ -28,19 +28,67 @@ def test_without_a_cache_all_of_it_is_read():
     ("cached", "expected"),
     [
         (0, {"tools": 6603, "system": 1509, "history": 1310, "question": 37}),
-        (6600, {"tools": 3, "system": 1509, "history": 1310, "question": 37}),
-        (8000, {"tools": 0, "system": 112, "history": 1310, "question": 37}),
+        (6600, {"tools": 1230, "system": 282, "history": 1310, "question": 37}),
+        (8000, {"tools": 91, "system": 21, "history": 1310, "question": 37}),
+        (8112, {"tools": 0, "system": 0, "history": 1310, "question": 37}),
+        (8149, {"tools": 0, "system": 0, "history": 1273, "question": 37}),
         (9459, {"tools": 0, "system": 0, "history": 0, "question": 0}),
         (99999, {"tools": 0, "system": 0, "history": 0, "question": 0}),
     ],
 )
 def test_cached_tokens_are_the_front_of_the_prompt(cached, expected):
-    """A cache covers the parts from the front, in template order."""
+    """A cache covers the conversation last; what it lacks of the front, tools and system share."""
     assert uncached(usage=UsageReport(input=9459, cached=cached)) == expected
 
 
+@pytest.mark.parametrize(("cached", "shared"), [(0, False), (8000, True), (8112, False)])
+def test_a_share_of_the_front_is_known_as_one(cached, shared):
+    """Only where the front is read in part does it matter which of its parts stands first."""
+    read = prompt(record(usage=UsageReport(input=9459, cached=cached)))
+
+    assert [p.part for p in read.parts if p.shared] == (["tools", "system"] if shared else [])
+
+
+def test_a_front_of_one_part_has_no_order():
+    """A system prompt alone stands first: what is uncached of it is no share."""
+    read = prompt(
+        record(parts=parts(system=100, question=5), usage=UsageReport(input=105, cached=50))
+    )
+
+    assert [(p.part, p.uncached, p.shared) for p in read.parts] == [
+        ("system", 50, False),
+        ("question", 5, False),
+    ]
+
+
+def test_the_opener_of_the_answer_is_behind_the_front():
+    """The demo's third turn: its 16 uncached tokens are question and template, not the system prompt."""
+    sent = [*parts(tools=1278, system=11, question=13), part("template", 7)]
+
+    read = uncached(parts=sent, usage=UsageReport(input=1309, cached=1293))
+
+    assert read == {"tools": 0, "system": 0, "question": 11, "template": 5}
+
+
+def test_what_the_bill_has_beyond_the_parts_is_a_part_of_its_own():
+    """300 tokens billed, 16 counted: 284 are unexplained, and none of them is in a part."""
+    read = prompt(record(parts=parts(question=16), usage=UsageReport(input=300)))
+
+    assert (read.unexplained.tokens, read.unexplained.uncached) == (284, 284)
+    assert str(read.unexplained.source) == "estimated as usage minus parts"
+    assert (read.tokens, read.uncached) == (16, 16)
+
+
+@pytest.mark.parametrize(
+    "usage", [UsageReport(), UsageReport(input=16), UsageReport(input=9)], ids=repr
+)
+def test_without_a_larger_bill_nothing_is_unexplained(usage):
+    """No bill, one that fits, one that is smaller: there is no such part."""
+    assert prompt(record(parts=parts(question=16), usage=usage)).unexplained is None
+
+
 def test_the_templates_tokens_stand_everywhere():
-    """The chat template's own tokens are uncached in proportion, not as the last part."""
+    """The chat template's own tokens are uncached in proportion to those behind the front."""
     prompt_parts = [
         *parts(tools=1225, question=19),
         part("template", 7, source="assumed: 4 a message"),
@@ -48,7 +96,7 @@ def test_the_templates_tokens_stand_everywhere():
 
     read = uncached(parts=prompt_parts, usage=UsageReport(input=1251, cached=1239))
 
-    assert read == {"tools": 0, "question": 12, "template": 0}
+    assert read == {"tools": 0, "question": 9, "template": 3}
 
 
 def test_roles_of_a_part_are_summed():

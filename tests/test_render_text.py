@@ -194,6 +194,17 @@ def test_the_hint_for_an_empty_journal_can_be_copied(usual, flag):
     assert f"         turnscope-proxy{flag} --upstream" in said
 
 
+def test_the_hint_names_commands_as_they_can_be_typed():
+    """With a path where the shell finds no name; the make targets then stand beside it."""
+    bare = nothing_recorded("/j", usual=True)
+    there = nothing_recorded("/j", usual=True, proxy="b/turnscope-proxy", report="b/turnscope")
+
+    assert "         b/turnscope-proxy --upstream" in there
+    assert "         b/turnscope report\n" in there
+    assert "make run and make analyze" in there
+    assert "make" not in bare
+
+
 def test_ids_of_one_run_are_short():
     """Ten lines of one run share its name; of two runs each has its own."""
     turns = [record(id=f"20261130T202439-25955-{n}", at_unix_ns=n * S) for n in (1, 2)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -118,3 +119,16 @@ def test_a_full_disk_is_counted_and_said_and_writing_resumes(tmp_path: Path):
     assert ["r-1", "r-2", "r-6"] == [line.id for line in lines if isinstance(line, Record)]
     (loss,) = tmp_path.glob("loss-*.jsonl")
     assert ["r-3", "r-4", "r-5"] == msgspec.json.decode(loss.read_bytes(), type=Loss).ids
+
+
+def test_a_deleted_folder_is_made_again(tmp_path: Path):
+    """What is written to a file that nobody can find is lost: so it is looked at before each record."""
+    folder = JournalFolder(tmp_path / "journal", pytest.fail)
+    folder.write(record(id="r-1"), TOOLS)
+    shutil.rmtree(tmp_path / "journal")
+    assert folder.write(record(id="r-2"), TOOLS)
+    folder.close()
+
+    (segment,) = (tmp_path / "journal").glob("[0-9]*.jsonl")
+    assert ["r-2"] == [line.id for line in read_lines([segment.read_bytes()])]
+    assert (tmp_path / "journal" / "tools-abc.json").exists()

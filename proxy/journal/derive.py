@@ -131,7 +131,7 @@ def _request(exchange: Exchange[ReplyListener], asked: RequestReading) -> Reques
     head = exchange.request
     return Request(
         method=others.name(head.method) if head else None,
-        path=head.path if head else None,
+        path=others.path(head) if head else None,
         model=others.name(asked.model),
         stream=asked.stream,
         bytes=exchange.ending.request_bytes,

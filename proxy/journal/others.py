@@ -17,7 +17,7 @@ from proxy.wire.head import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from proxy.wire.head import Headers
+    from proxy.wire.head import Headers, RequestHead
 
 T = TypeVar("T")
 Scalar = float | int | str
@@ -29,10 +29,24 @@ _MOST_CALLS: Final = 256
 _MOST_FIELDS: Final = 64
 _MOST_NOTES: Final = 32
 
+_BEHIND_PATH: Final = re.compile(r"[?#;&]|%(?:3[fF]|23|3[bB]|26)")
+_USERINFO: Final = re.compile(r"/[^/@]*:[^/@]*@")
+
 _PRODUCT: Final = re.compile(
     r"[\w!#$%&'*+.^`|~-]{1,64}(?:/[\w!#$%&'*+.^`|~-]{1,64})?(?: v?\d[\w.-]{0,31}\b)?", re.ASCII
 )
 """RFC 9110 section 10.1.5: the first product and its version; some SDKs put a space before it."""
+
+
+def path(head: RequestHead) -> str | None:
+    """The path of a request, as sent, without what may hold a credential: see docs/journal.md.
+
+    None for a target that is no path (`CONNECT host:port`). Whatever follows a `?`, `#`, `;` or `&`,
+    plain or escaped, is left out, and so is `user:password@`.
+    """
+    if head.method == "CONNECT" or not head.path.startswith(("/", "*")):
+        return None
+    return _USERINFO.sub("/", _BEHIND_PATH.split(head.path, maxsplit=1)[0])
 
 
 def name(text: str | None) -> str | None:
