@@ -46,7 +46,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     method: str | None
     """Null when no request head could be read."""
     path: str | None
-    """The target without its query, which may hold a key; as sent otherwise."""
+    """The target's path as sent, without what may hold a credential; null also when it is no path."""
     model: str | None = None
     stream: bool | None = None
     bytes: int = 0
