@@ -7,6 +7,8 @@ One rule: what was asked for goes to stdout and nothing else does. Exit 0 fine, 
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -80,7 +82,9 @@ def report(folder: Path | None, *, as_data: bool) -> None:
     """Say in one screen what was recorded and where the time went."""
     path = folder or default_journal_dir()
     store: Store = FolderStore(path)
-    help_on = nothing_recorded(str(path), usual=folder is None)
+    help_on = nothing_recorded(
+        str(path), usual=folder is None, proxy=_typed("turnscope-proxy"), report=_typed(PROGRAM)
+    )
     try:
         journal = store.journal()
     except NoJournalError:
@@ -137,6 +141,18 @@ def default_journal_dir() -> Path:
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
     return base / "turnscope" / "journal"
+
+
+def _typed(name: str) -> str:
+    """A command of ours as it can be typed here: by its name if the shell finds it, else by its path."""
+    if shutil.which(name) is None:
+        for neighbour in (sys.argv[0], sys.executable):
+            path = Path(neighbour).absolute().with_name(name)
+            if path.is_file():
+                here = Path.cwd()
+                short = path.relative_to(here) if path.is_relative_to(here) else path
+                return shlex.quote(str(short))
+    return name
 
 
 def _screen() -> Screen:

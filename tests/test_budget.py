@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.explain.budget import budget
+from analysis.explain.budget import PLACE_UNKNOWN, budget, summed
 from analysis.explain.prefill import PrefillCost, prefill_cost
 from analysis.explain.source import Refusal, Source
 from proxy.journal.record import Timings, UsageReport
@@ -224,10 +224,59 @@ absurd = st.builds(
 """Records whose marks are missing, out of order or senseless, and servers that say anything."""
 
 
+def test_a_share_of_the_front_says_so():
+    """Where tools and system are read in part, both have time and say why it is a share."""
+    turn = record(
+        usage=UsageReport(input=9459, cached=8000),
+        reported={"prompt_ms": 1459.0, "prompt_n": 1459},
+    )
+
+    spent = budget(turn, COST)
+
+    assert (segments(spent)["prefill: tools"], segments(spent)["prefill: system"]) == (
+        91 * MS,
+        21 * MS,
+    )
+    for name in ("prefill: tools", "prefill: system"):
+        assert sources(spent)[name] == f"estimated from reported prefill by tokens{PLACE_UNKNOWN}"
+    assert sources(spent)["prefill: history"] == "estimated from reported prefill by tokens"
+
+
+def test_unexplained_tokens_have_their_share_of_the_prefill():
+    """300 billed, 16 counted: the parts do not carry the time of what nobody can name."""
+    turn = record(
+        parts=[part("question", 16)],
+        usage=UsageReport(input=300),
+        reported={"prompt_ms": 300.0, "prompt_n": 300},
+    )
+
+    spent = segments(budget(turn, NO_COST))
+
+    assert spent["prefill: question"] == 16 * MS
+    assert spent["prefill, not split"] == 284 * MS
+
+
+def test_a_sum_keeps_each_cause_and_every_source():
+    """Two turns: each segment once, in order, with the words for the larger part first."""
+    reported = record(reported={"prompt_ms": 5000.0, "prompt_n": 9459})
+    total = summed([budget(record(), COST), budget(reported, COST), budget(not_streamed(), COST)])
+
+    by_name = {s.name: s for s in total.segments}
+    tools = by_name["prefill: tools"]
+    assert (total.exchanges, total.whole_ns) == (3, (2 * 16_089 + 3000) * MS)
+    assert tools.ns == 6603 * MS // 2 + 5000 * MS * 6603 // 9459
+    assert [str(source) for source in tools.sources] == [
+        "estimated from reported prefill by tokens",
+        "estimated from TTFT",
+    ]
+    assert by_name["wait, not split"].ns == 2999 * MS
+    assert list(by_name)[:3] == ["upload", "connect", "prefill: tools"]
+
+
 @settings(max_examples=300)
 @given(absurd)
 def test_segments_add_up_whatever_the_marks(turn):
-    """For any marks in any order, missing or absurd, no segment is negative and none is lost."""
+    """For any marks, missing or absurd, no segment is negative or lost, nor in the sum of several."""
     for cost in (NO_COST, COST):
         spent = budget(turn, cost)
 
@@ -235,6 +284,12 @@ def test_segments_add_up_whatever_the_marks(turn):
         assert sum(s.ns for s in spent.segments) == spent.whole_ns
         assert all(type(s.ns) is int and s.ns >= 0 for s in spent.segments)
         assert spent.decode_ns is None or 0 <= spent.decode_ns <= spent.whole_ns
+        total = summed([spent, budget(record(), cost), spent])
+        names = [s.name for s in total.segments]
+        assert (
+            sum(s.ns for s in total.segments) == total.whole_ns == 2 * spent.whole_ns + 16_089 * MS
+        )
+        assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("cost", [NO_COST, COST])

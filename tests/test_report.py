@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+import msgspec
 import orjson
 import pytest
 
 from analysis.explain.overview import overview
 from analysis.render.data import UNREADABLE_SHOWN, report_json
 from analysis.store.base import Journal, Unreadable
+from proxy.journal.record import UsageReport
 from tests.support import journals
-from tests.support.builders import record
+from tests.support.builders import MS, S, parts, record, timings
 from tests.support.golden import assert_golden
 from tests.support.reports import spoken, text, words
 
@@ -122,6 +124,138 @@ def test_the_demos_tools_are_plain_in_seconds():
     assert "The longest wait for a first token was 9.4 s" in said
     assert "the shortest 0.18 s" in said
     assert "Reading them takes 9.3 s when none are cached; as lived, 4.6 s a turn" in said
+
+
+def test_the_demos_tools_stand_in_the_sum_of_all_turns():
+    """Whatever the median turn had cached: the 9 s that one turn waited for tools are in a table."""
+    report = overview(journals.demo())
+    tools = next(s for s in report.spent.segments if s.name == "prefill: tools")
+
+    assert tools.ns > 9 * S
+    assert sum(s.ns for s in report.spent.segments) == report.spent.whole_ns
+    assert "WHERE ALL TURNS WENT 14.59 s" in words(journals.demo())
+    assert "prefill: tools 9.14 s 63 %" in words(journals.demo())
+    assert "WHERE ALL TURNS WENT" not in words(journals.field_report())
+
+
+def test_a_doubt_is_said_once_in_a_sum():
+    """Of two turns one had half of the front cached: the words without the doubt are not repeated."""
+    figures = {"prompt_ms": 1000.0, "prompt_n": 9}
+    turns = tuple(
+        record(id=f"r1-{n}", usage=UsageReport(input=9459, cached=n), reported=figures)
+        for n in (0, 8000)
+    )
+    segments = {
+        s["name"]: s["source"] for s in data(Journal(records=turns))["all_turns"]["segments"]
+    }
+
+    by_tokens = "estimated from reported prefill by tokens"
+    assert segments["prefill: system"] == f"{by_tokens}; order unknown"
+    assert segments["prefill: history"] == by_tokens
+
+
+def in_one_piece(number, ms):
+    """A turn whose reply was not streamed."""
+    marks = timings(
+        first_token_ns=None, first_visible_text_ns=None, last_token_ns=None, end_ns=ms * MS
+    )
+    return record(id=f"r1-{number}", timings=marks)
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_a_client_that_does_not_stream_spoils_no_split(others):
+    """The median is of the turns that have a split, and the others are counted beside it."""
+    plain = [in_one_piece(n, 100 * n) for n in range(2, 2 + others)]
+    journal = Journal(records=(record(), *plain))
+    said = spoken(journal)
+
+    assert data(journal)["median_turn"]["exchange"]["id"] == "r1-1"
+    assert data(journal)["median_turn"]["among_turns"] == 1
+    assert "The only turn with a split took 16.1 s: 6.1 s (38 %) until" in said
+    more = "1 more turn came" if others == 1 else "5 more turns came"
+    assert f"{more} in one piece" in said
+    assert "1.45 x as fast" in said
+    assert "not known" not in said
+
+
+def test_a_split_that_only_the_server_knows_is_told():
+    """A reply in one piece with llama.cpp's own figures has a decode time and says whose it is."""
+    turn = in_one_piece(1, 3000)
+    turn.reported.update({"prompt_ms": 1000.0, "prompt_n": 9459, "predicted_ms": 1500.0})
+    said = spoken(Journal(records=(turn,)))
+
+    assert "was not streamed, but the server says 1.5 s decoding." in said
+    assert "2 times as fast makes this turn" in said
+
+
+def test_an_even_number_of_turns_says_which_middle_is_shown():
+    """Four turns of 1.01, 1.01, 2.01 and 2.02 s: the shorter of the two in the middle, and so named."""
+    u0 = timings().request_end_ns
+    turns = tuple(
+        record(
+            id=f"r1-{n}",
+            timings=timings(
+                first_token_ns=u0 + 500 * MS, last_token_ns=(ms - 1) * MS, end_ns=ms * MS
+            ),
+        )
+        for n, ms in enumerate((1010, 1010, 2010, 2020))
+    )
+
+    said = spoken(Journal(records=turns))
+
+    assert "The median of 4 turns (of the two in the middle, the shorter) took 1.0 s" in said
+    assert "The median of 3 turns took" in spoken(Journal(records=turns[1:]))
+
+
+def test_each_part_in_front_says_which_turns_carried_it():
+    """Tools in two of three turns, a system prompt in all: the sentence does not say two for both."""
+    tools = [record(id=f"r1-{n}", parts=parts(tools=61, system=20, question=5)) for n in (1, 2)]
+    journal = Journal(records=(*tools, record(id="r1-3", parts=parts(system=20, question=5))))
+
+    assert (
+        "Before your words the client puts 81 tokens: 61 tokens in tool definitions (in 2 of 3 turns)"
+        " and 20 tokens of system prompt." in spoken(journal)
+    )
+
+
+def test_remarks_on_a_part_share_a_bracket():
+    """Tools that nobody called, in one turn of two beside a system prompt in both."""
+    held = journals.field_report()
+    with_tools = record(parts=parts(tools=6603, system=1509, question=5))
+    without = record(id="r1-2", parts=parts(system=1509, question=5), tools=None)
+    said = spoken(Journal(records=(with_tools, without), tool_sets=held.tool_sets))
+
+    assert "in 31 tool definitions (none ever called; in 1 of 2 turns) and 1,509 tokens" in said
+
+
+def test_a_bill_far_from_the_parts_is_a_row():
+    """300 billed, 16 counted: the row says how many tokens nobody can name, and their share."""
+    said = words(Journal(records=(record(parts=parts(question=16), usage=UsageReport(input=300)),)))
+
+    assert "not explained by the parts 284 95 %" in said
+    assert "question 16 5 %" in said
+
+
+def test_answers_say_what_is_counted():
+    """A hidden request and a cut answer are answers and no turns."""
+    held = journals.field_report()
+    first = held.records[0]
+    more = [
+        msgspec.structs.replace(first, id="r1-2", kind="hidden"),
+        msgspec.structs.replace(first, id="r1-3", error_kind="incomplete_stream"),
+    ]
+    said = words(Journal(records=(first, *more), tool_sets=held.tool_sets))
+
+    assert "turns 1;" in said
+    assert "Answers: 3 in all, hidden and cut ones included." in said
+
+
+def test_a_model_without_a_name_is_called_that():
+    """Neither asked for nor served by name: a dash is no name."""
+    asked = msgspec.structs.replace(record().request, model=None)
+    said = words(Journal(records=(record(request=asked, model_served=None),)))
+
+    assert "Seconds for an unnamed model at http://127.0.0.1:8000:" in said
 
 
 def test_the_json_names_no_more_damage_than_it_must():

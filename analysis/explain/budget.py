@@ -50,11 +50,13 @@ PREFILL: Final[Mapping[PartName, SegmentName]] = {
     "question": "prefill: question",
     "media": "prefill: media",
     "template": "prefill: template",
+    "unexplained": "prefill, not split",
 }
 """What a part's share of the prefill is called."""
 
-PLACE_UNKNOWN: Final = "; whether tools or system stand first is not known"
-"""How the source of a share ends that tools and system have together."""
+PLACE_UNKNOWN: Final = "; order unknown"
+"""How the source of a share ends that tools and system have together: nobody but the template knows
+which of them stands first."""
 
 LEFT_OVER: Final = Source("estimated", "as what is left of TTFT")
 
@@ -124,9 +126,13 @@ def summed(budgets: Iterable[Budget]) -> Sum:
 
 
 def _most_first(times: Mapping[Source, int]) -> tuple[Source, ...]:
-    """Sources of time; those of no time only where there is no other."""
-    some = [source for source in times if times[source]]
-    return tuple(sorted(some or times, key=lambda source: -times[source]))
+    """Sources of time; those of no time only where there is no other.
+
+    One that says the same with a doubt covers the one without.
+    """
+    some = [source for source in times if times[source]] or list(times)
+    said = [s for s in some if Source(s.kind, s.basis + PLACE_UNKNOWN) not in some]
+    return tuple(sorted(said, key=lambda source: -times[source]))
 
 
 class _Line:
@@ -198,15 +204,14 @@ def _split(line: _Line, prompt: Prompt | None, ns: int, source: Source) -> None:
     if source is REPORTED:
         source = Source("estimated", "from reported prefill by tokens")
     doubtful = Source(source.kind, source.basis + PLACE_UNKNOWN)
-    whole = prompt.uncached + prompt.unexplained_uncached
+    parts = (*prompt.parts, prompt.unexplained) if prompt.unexplained else prompt.parts
+    whole = sum(part.uncached for part in parts)
     tokens = spent = 0
-    for part in prompt.parts:
+    for part in parts:
         tokens += part.uncached
         upto = ns * tokens // whole
         line.add(PREFILL[part.part], upto - spent, doubtful if part.shared else source)
         spent = upto
-    if prompt.unexplained_uncached:
-        line.add("prefill, not split", ns - spent, source)
 
 
 def _seen(line: _Line, record: Record) -> int:

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from statistics import fmean, median_low
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from .prefill import PrefillCost, engine
-from .prompt import IN_FRONT, PartName, PartTokens, prompt
-from .source import Source
+from .prompt import IN_FRONT, prompt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,12 +23,8 @@ if TYPE_CHECKING:
     from analysis.store.recorded import Record
 
     from .prefill import Cost, Engine
-    from .prompt import Prompt
-
-RowName = PartName | Literal["unexplained"]
-"""`unexplained`: tokens of the bill that are in no counted part."""
-
-UNEXPLAINED: Source = Source("estimated", "as usage minus parts")
+    from .prompt import PartName, PartTokens, Prompt
+    from .source import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +42,7 @@ class Price:
 class PartSummary:
     """One part over the turns that carried it."""
 
-    part: RowName
+    part: PartName
     tokens: int
     """The middle one of the turns, the lower of two."""
     read: bool
@@ -115,12 +110,11 @@ class _Carried:
 def prefix(turns: Sequence[Record], costs: Mapping[Engine, Cost]) -> Prefix:
     """Parts over turns; empty when no prompt was counted."""
     prompts = [(p, costs[engine(t)]) for t in turns if (p := prompt(t))]
-    carried: dict[RowName, list[_Carried]] = {}
+    carried: dict[PartName, list[_Carried]] = {}
     for counted, cost in prompts:
-        for part in counted.parts:
+        rest = (counted.unexplained,) if counted.unexplained else ()
+        for part in (*counted.parts, *rest):
             carried.setdefault(part.part, []).append(_Carried(part, cost))
-        if rest := _unexplained(counted):
-            carried.setdefault("unexplained", []).append(_Carried(rest, cost))
     read = sum(median_low([c.part.billed for c in each]) for each in carried.values())
     spoken = [p for p, _ in prompts if p.cached is not None]
     return Prefix(
@@ -130,14 +124,6 @@ def prefix(turns: Sequence[Record], costs: Mapping[Engine, Cost]) -> Prefix:
         cached=sum(min(p.cached or 0, p.tokens) for p in spoken) if spoken else None,
         cached_of=sum(p.tokens for p in spoken),
     )
-
-
-def _unexplained(counted: Prompt) -> PartTokens | None:
-    """What the bill has more than the parts, in the form of one; which of the names it has is not read."""
-    if not counted.unexplained:
-        return None
-    uncached = min(counted.unexplained_uncached, counted.unexplained)
-    return PartTokens("template", counted.unexplained, uncached, UNEXPLAINED)
 
 
 def _front(prompts: Sequence[tuple[Prompt, Cost]]) -> Front | None:
@@ -172,7 +158,7 @@ def _whole_price(front: Sequence[_Carried]) -> Price | None:
     return Price(sum(p.cold_ns for p in prices), sum(p.lived_ns for p in prices), prices[0].source)
 
 
-def _summary(name: RowName, carried: list[_Carried], read: int) -> PartSummary:
+def _summary(name: PartName, carried: list[_Carried], read: int) -> PartSummary:
     billed = median_low([c.part.billed for c in carried])
     return PartSummary(
         part=name,

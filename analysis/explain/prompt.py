@@ -15,7 +15,10 @@ from .source import REPORTED, Source
 if TYPE_CHECKING:
     from analysis.store.recorded import Record
 
-PartName = Literal["tools", "system", "history", "tool_results", "question", "media", "template"]
+PartName = Literal[
+    "tools", "system", "history", "tool_results", "question", "media", "template", "unexplained"
+]
+"""The record's own names, and `unexplained`: tokens of the bill that are in no counted part."""
 
 IN_FRONT: Final[tuple[PartName, ...]] = ("tools", "system")
 """What a client puts before the conversation, turn after turn. Which of the two stands first differs:
@@ -54,10 +57,9 @@ class Prompt:
     """In template order, one for each part that was there and counted; `template` last."""
     cached: int | None
     """Tokens from a cache, as the server said; None: it did not say, none were assumed."""
-    unexplained: int = 0
-    """Tokens of the bill that are in no counted part; 0 without a bill."""
-    unexplained_uncached: int = 0
-    """Uncached tokens that are in no counted part. Where they stand is not known."""
+    unexplained: PartTokens | None = None
+    """What the bill has beyond the counted parts; None if nothing, or without a bill. Its place is not
+    known: of the uncached tokens it has those that fit into no part."""
 
     @property
     def tokens(self) -> int:
@@ -122,10 +124,10 @@ def prompt(record: Record) -> Prompt | None:
     if not sums:
         return None
     read = {name: n for name, n in sums.items() if not _dropped(sources[name])}
-    anew = uncached_tokens(record)
-    uncached = _uncached(read, anew)
-    shared = all(0 < uncached.get(name, 0) < read[name] for name in IN_FRONT if read.get(name))
-    shared = shared and all(read.get(name) for name in IN_FRONT)
+    uncached = _uncached(read, uncached_tokens(record))
+    front = sum(read.get(name, 0) for name in IN_FRONT)
+    reaches = 0 < sum(uncached.get(name, 0) for name in IN_FRONT) < front
+    shared = reaches and all(read.get(name) for name in IN_FRONT)
     parts = (
         PartTokens(
             name,
@@ -137,18 +139,22 @@ def prompt(record: Record) -> Prompt | None:
         )
         for name in sorted(sums, key=lambda name: name == "template")
     )
-    return Prompt(
-        tuple(parts),
-        cached_tokens(record),
-        max(0, _billed(record) - sum(read.values())),
-        max(0, (anew or 0) - sum(uncached.values())),
-    )
+    return Prompt(tuple(parts), cached_tokens(record), _unexplained(record, read, uncached))
 
 
-def _billed(record: Record) -> int:
-    """The whole prompt as the server said it; 0 if it did not."""
-    count = input_tokens(record)
-    return count.tokens if count is not None and count.source == REPORTED else 0
+def _unexplained(
+    record: Record, read: dict[PartName, int], uncached: dict[PartName, int]
+) -> PartTokens | None:
+    """What the bill has more than the parts; None if nothing, or if nobody billed."""
+    billed = input_tokens(record)
+    if billed is None or billed.source != REPORTED:
+        return None
+    tokens = billed.tokens - sum(read.values())
+    if tokens <= 0:
+        return None
+    anew = (uncached_tokens(record) or 0) - sum(uncached.values())
+    source = Source("estimated", "as usage minus parts")
+    return PartTokens("unexplained", tokens, min(max(0, anew), tokens), source)
 
 
 def _uncached(sums: dict[PartName, int], left: int | None) -> dict[PartName, int]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from analysis.explain.brief import Brief
+    from analysis.explain.budget import Sum
     from analysis.explain.census import Census
     from analysis.explain.overview import MedianTurn, Overview
     from analysis.explain.prefill import Cost, Engine
@@ -38,6 +39,7 @@ def report_json(report: Overview) -> bytes:
         "census": _census(report.census),
         "turns": report.turns,
         "median_turn": None if report.median is None else _median(report.median),
+        "all_turns": _sum(report.spent),
         "shortest_and_longest_wait": [_brief(line) for line in report.waits or ()],
         "prefill_costs": [_cost(engine, cost) for engine, cost in report.costs.items()],
         "prompt": _prompt(report.prefix),
@@ -80,6 +82,7 @@ def _median(median: MedianTurn) -> Fields:
     spent = median.budget
     return {
         "exchange": _brief(median.brief),
+        "among_turns": median.among,
         "whole_ns": spent.whole_ns,
         "decode_ns": spent.decode_ns,
         "fixed_ns": spent.fixed_ns,
@@ -111,6 +114,21 @@ def _median(median: MedianTurn) -> Fields:
                 for gain in median.faster
             ],
         },
+    }
+
+
+def _sum(total: Sum) -> Fields:
+    return {
+        "turns": total.exchanges,
+        "whole_ns": total.whole_ns,
+        "segments": [
+            {
+                "name": segment.name,
+                "duration_ns": segment.ns,
+                "source": "; ".join(map(str, segment.sources)),
+            }
+            for segment in total.segments
+        ],
     }
 
 

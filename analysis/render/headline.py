@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from analysis.explain.brief import Brief
     from analysis.explain.overview import MedianTurn, Overview
-    from analysis.explain.prefix import PartSummary
+    from analysis.explain.prefix import FrontPart
     from analysis.explain.tools import Tools
 
 SHOWN_SPEEDUP: Final = 2.0
@@ -48,16 +48,34 @@ def headline(report: Overview) -> tuple[Statement, ...]:
 
 
 def _turn(median: MedianTurn, turns: int) -> Statement:
-    which = "The only turn recorded took" if turns == 1 else f"The median of {turns:,} turns took"
-    line = median.brief
-    text = f"{which} {duration(line.whole_ns)}"
-    if line.ttft_ns is None or line.decode_ns is None:
-        why = "its reply was not streamed, so reading and writing cannot be told apart"
-        return Statement(f"{text}; {why}.", "measured")
-    share = percent(line.ttft_ns / line.whole_ns) if line.whole_ns else NOTHING
-    text += f": {duration(line.ttft_ns)} ({share}) until the first token,"
-    text += f" {duration(line.decode_ns)} decoding."
-    return Statement(text, "measured")
+    line, decode_ns = median.brief, median.budget.decode_ns
+    text = f"{_which(median, turns)} took {duration(line.whole_ns)}"
+    if line.ttft_ns is not None and line.decode_ns is not None:
+        share = percent(line.ttft_ns / line.whole_ns) if line.whole_ns else NOTHING
+        text += f": {duration(line.ttft_ns)} ({share}) until the first token,"
+        text += f" {duration(line.decode_ns)} decoding"
+    elif decode_ns is None:
+        text += "; its reply was not streamed, so reading and writing cannot be told apart"
+    else:
+        text += f"; its reply was not streamed, but the server says {duration(decode_ns)} decoding"
+    others = turns - median.among
+    if others:
+        text += f". {_others(others)}: no decoding was seen, so nothing tells reading from writing"
+    return Statement(f"{text}.", "measured")
+
+
+def _which(median: MedianTurn, turns: int) -> str:
+    """The turn that stands for all, and how it was chosen."""
+    n = median.among
+    if n == 1:
+        return "The only turn recorded" if turns == 1 else "The only turn with a split"
+    kind = "turns" if n == turns else "turns with a split"
+    middle = "" if n % 2 else " (of the two in the middle, the shorter)"
+    return f"The median of {n:,} {kind}{middle}"
+
+
+def _others(n: int) -> str:
+    return "1 more turn came in one piece" if n == 1 else f"{n:,} more turns came in one piece"
 
 
 def _waits(report: Overview) -> Iterator[Statement]:
@@ -80,59 +98,65 @@ def _wait(line: Brief) -> str:
 
 
 def _front(report: Overview) -> Iterator[Statement]:
-    front = [part for part in report.prefix.front() if part.tokens]
+    front, turns = report.prefix.front, report.prefix.turns
     if not report.prefix.parts:
         yield Statement(
             "What its prompt was made of is not known: its tokens were not counted.", ""
         )
-    elif not front:
+    elif front is None:
         yield Statement("The client puts neither tools nor a system prompt before your words.", "")
     else:
-        parts = " and ".join(_part(part, report.tools) for part in front)
-        if len(front) > 1:
-            parts = f"{count(sum(part.tokens for part in front))} tokens: {parts}"
-        where = _where(front[0], report.prefix.turns)
-        sources = dict.fromkeys(str(part.source) for part in front)
-        yield Statement(
-            f"Before your words{where} the client puts {parts}.",
-            "; ".join(sources),
-        )
+        alike = len({part.turns for part in front.parts}) == 1
+        wheres = ["" if alike else _where(part.turns, turns) for part in front.parts]
+        parts = [
+            _part(part, report.tools, where)
+            for part, where in zip(front.parts, wheres, strict=True)
+        ]
+        text = " and ".join(parts)
+        if len(parts) > 1:
+            text = f"{count(front.tokens)} tokens: {text}"
+        where = _bracketed(_where(front.parts[0].turns, turns)) if alike else ""
+        sources = list(dict.fromkeys(str(part.counted.source) for part in front.parts))
+        if front.turns > 1:
+            sources.append(f"of the middle one of {front.turns:,} turns")
+        yield Statement(f"Before your words{where} the client puts {text}.", "; ".join(sources))
 
 
-def _part(part: PartSummary, tools: Tools) -> str:
-    if part.part != "tools":
-        return f"{plural(part.tokens, 'token')} of system prompt"
-    if not part.read:
-        return (
-            f"{plural(part.tokens, 'token')} in tool definitions, which the server's template drops"
-        )
+def _part(part: FrontPart, tools: Tools, where: str) -> str:
+    tokens = plural(part.counted.tokens, "token")
+    if part.counted.part != "tools":
+        return f"{tokens} of system prompt{_bracketed(where)}"
+    if not part.counted.read:
+        return f"{tokens} in tool definitions{_bracketed(where)}, which the server's template drops"
     unused = len(tools.never_called())
     listed = plural(len(tools.tools), "tool definition") if tools.tools else "tool definitions"
-    if not unused:
-        return f"{plural(part.tokens, 'token')} in {listed}"
     never = "none ever called" if unused == len(tools.tools) else f"{unused:,} never called"
-    return f"{plural(part.tokens, 'token')} in {listed} ({never})"
+    return f"{tokens} in {listed}{_bracketed(never if unused else '', where)}"
 
 
-def _where(part: PartSummary, turns: int) -> str:
-    return "" if part.turns == turns else f" (in {part.turns:,} of {turns:,} turns)"
+def _where(carried_by: int, turns: int) -> str:
+    return "" if carried_by == turns else f"in {carried_by:,} of {turns:,} turns"
+
+
+def _bracketed(*remarks: str) -> str:
+    said = "; ".join(filter(None, remarks))
+    return f" ({said})" if said else ""
 
 
 def _price(report: Overview) -> Iterator[Statement]:
-    front = [part for part in report.prefix.front() if part.tokens]
-    priced = [(part, part.price) for part in front if part.price is not None]
-    if front and not priced:
-        yield Statement(f"What they cost in seconds is not known: {_refusal(report)}.", "")
-    if not priced:
+    front = report.prefix.front
+    if front is None:
         return
-    cold = sum(price.cold_ns for _, price in priced)
-    lived = sum(price.lived_ns for _, price in priced)
-    tools = next((p for part, p in priced if part.part == "tools"), None)
-    text = f"Reading them takes {duration(cold)} when none are cached"
-    if tools is not None and len(priced) > 1:
+    if front.price is None:
+        yield Statement(f"What they cost in seconds is not known: {_refusal(report)}.", "")
+        return
+    tools = next((p.price for p in front.parts if p.counted.part == "tools"), None)
+    text = f"Reading them takes {duration(front.price.cold_ns)} when none are cached"
+    if tools is not None and len(front.parts) > 1:
         text += f" ({duration(tools.cold_ns)} of it the tools)"
-    text += f"; as lived, {duration(lived)} a turn that carried them"
-    yield Statement(f"{text}{_cache(report)}.", str(priced[0][1].source))
+    carried = "tools" if tools is not None else "them"
+    text += f"; as lived, {duration(front.price.lived_ns)} a turn that carried {carried}"
+    yield Statement(f"{text}{_cache(report)}.", str(front.price.source))
 
 
 def _cache(report: Overview) -> str:
@@ -152,7 +176,7 @@ def _engine(median: MedianTurn) -> Statement:
     gain = next((g for g in median.faster if g.decode_speedup == SHOWN_SPEEDUP), None)
     if gain is None:
         return Statement(
-            "What a faster engine would bring is not known: no decode time was seen.", ""
+            "What a faster engine would bring is not known: no turn's decode time was seen.", ""
         )
     text = (
         f"An engine that decodes {SHOWN_SPEEDUP:g} times as fast makes this turn"

@@ -12,7 +12,11 @@ from typing import Final
 
 LONGEST: Final = 60
 
-PARTS: Final = {"tool_results": "tool results", "template": "chat template"}
+PARTS: Final = {
+    "tool_results": "tool results",
+    "template": "chat template",
+    "unexplained": "not explained by the parts",
+}
 """Parts whose name in the record is not the word for it."""
 
 

@@ -60,8 +60,8 @@ def _part(part: str, tools: int) -> str:
 def _prefix_notes(report: Overview) -> Iterator[str]:
     prefix = report.prefix
     yield (
-        "Tokens and cold (nothing cached): of the middle turn that carried the part."
-        " As lived: mean of those turns, cached tokens free."
+        "Tokens and cold (nothing cached): of the middle turn that carried the part, so rows can be of"
+        " different turns. As lived: mean of those turns, cached tokens free."
     )
     if prefix.cached is None:
         yield "The server did not say what it cached. None is assumed, so as lived is as cold."
@@ -79,7 +79,8 @@ def _prefix_notes(report: Overview) -> Iterator[str]:
 
 
 def _cost(engine: Engine, cost: PrefillCost | Refusal) -> str:
-    whose = f"{printable(engine.model)} at {engine.upstream}"
+    model = printable(engine.model) if engine.model else "an unnamed model"
+    whose = f"{model} at {engine.upstream}"
     if isinstance(cost, Refusal):
         return f"Seconds for {whose} are not known: {cost.reason}."
     spread = ""
@@ -135,7 +136,8 @@ def _tools_notes(report: Overview, rest: tuple[ToolSummary, ...]) -> Iterator[st
     if never:
         yield f"{len(never):,} of {len(tools.tools):,} never called: {_sum(never)}."
     sources = dict.fromkeys(str(tool.source) for tool in tools.tools)
-    yield f"Tokens: {'; '.join(sources)}. Answers: {count(tools.answers)} in all."
+    answers = f"{count(tools.answers)} in all, hidden and cut ones included"
+    yield f"Tokens: {'; '.join(sources)}. Answers: {answers}."
     if tools.unlisted:
         yield _unlisted(report)
 

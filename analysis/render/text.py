@@ -17,7 +17,7 @@ from .exchanges import last_table
 from .headline import headline
 from .masthead import masthead
 from .prompts import prefix_table, tools_table
-from .turn import budget_table, speed_table
+from .turn import budget_table, speed_table, sum_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +36,7 @@ def report_text(report: Overview, screen: Screen) -> str:
     if report.median is not None:
         tables = [
             budget_table(report.median),
+            sum_table(report.spent),
             prefix_table(report),
             tools_table(report),
             speed_table(report.median, report.turns),

@@ -15,7 +15,7 @@ from .units import NOTHING, count, percent, plural, scale_for, speed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from analysis.explain.budget import Segment
+    from analysis.explain.budget import Sum
     from analysis.explain.overview import MedianTurn
     from analysis.explain.speeds import Speed
 
@@ -43,25 +43,43 @@ class _Row:
 def budget_table(median: MedianTurn) -> Table:
     """Where the time of the median turn went, with a bar for each segment."""
     spent = median.budget
-    scale = scale_for(spent.whole_ns)
+    rows = (_Row(s.name, s.ns, str(s.source)) for s in spent.segments)
+    return _spent("WHERE THE MEDIAN TURN GOES", spent.whole_ns, rows, _which(median))
+
+
+def sum_table(total: Sum) -> Table | None:
+    """Where the time of all turns went; None when one turn is all."""
+    if total.exchanges < 2:
+        return None
+    rows = (_Row(s.name, s.ns, "; ".join(map(str, s.sources))) for s in total.segments)
+    note = f"The same segments, summed over {total.exchanges:,} turns."
+    return _spent("WHERE ALL TURNS WENT", total.whole_ns, rows, note)
+
+
+def _spent(title: str, whole_ns: int, segments: Iterable[_Row], note: str) -> Table:
+    """Time by segment: the first column's heading is the sum of what stands below it."""
+    scale = scale_for(whole_ns)
     rows = []
     before = ""
-    for row in _rows(spent.segments, scale):
-        share = row.ns / spent.whole_ns if spent.whole_ns else 0.0
+    for row in _rows(segments, scale):
+        share = row.ns / whole_ns if whole_ns else 0.0
         said = '"' if row.source == before else row.source
         if not row.ns:
             said = "nothing read anew"
-        bar = "|" + "#" * round(share * BAR)
-        rows.append((row.name, scale.text(row.ns), percent(share), bar, said))
+        rows.append((row.name, scale.text(row.ns), percent(share), _bar(share), said))
         before = row.source if row.ns else before
     columns = (
-        text("WHERE THE MEDIAN TURN GOES"),
-        Column(scale.text(spent.whole_ns)),
+        text(title),
+        Column(scale.text(whole_ns)),
         Column("share"),
         text(""),
         text("known how"),
     )
-    return Table(columns, tuple(rows), (_which(median),))
+    return Table(columns, tuple(rows), (note,))
+
+
+def _bar(share: float) -> str:
+    return "|" + "#" * round(share * BAR)
 
 
 def _which(median: MedianTurn) -> str:
@@ -76,7 +94,7 @@ def _which(median: MedianTurn) -> str:
     return f"Exchange {printable(line.id)}, from its first request byte to its end{tokens}."
 
 
-def _rows(segments: Iterable[Segment], scale: Scale) -> Iterator[_Row]:
+def _rows(segments: Iterable[_Row], scale: Scale) -> Iterator[_Row]:
     """Segments with time in them, and prefill parts without: those came from the cache.
 
     Neighbours that are too short to show share a row.
@@ -86,7 +104,7 @@ def _rows(segments: Iterable[Segment], scale: Scale) -> Iterator[_Row]:
         prefill = segment.name.startswith("prefill: ")
         if not segment.ns and (not prefill or segment.name == "prefill: template"):
             continue  # a template's few tokens have no place of their own: zero says nothing
-        row = _Row(_words(segment.name), segment.ns, str(segment.source))
+        row = _Row(_words(segment.name), segment.ns, segment.source)
         joins = rows and not prefill and rows[-1].source == row.source
         if joins and max(row.ns, rows[-1].ns) < scale.least_shown_ns:
             last = rows.pop()
