@@ -99,6 +99,7 @@ class Writing:
 
     def _write(self, exchange: Exchange[ReplyReader], load: Load) -> None:
         derived = self._derive(exchange, load)
+        self._counting.counter.next_exchange()
         self._done(exchange)
         self._folder.write(derived.record, derived.tool_set)
         if exchange.message is None:  # what is inside a tunnel is not the relay's to count

@@ -98,7 +98,7 @@ def within(name: str, prefixes: tuple[str, ...]) -> bool:
 
 
 def knows_only_its_layers(module: Module) -> Iterator[str]:
-    """Imports of our own modules follow DESIGN's direction, types included."""
+    """Imports of our own modules follow the direction that is drawn above, types included."""
     own = layer(module.name, OURS)
     for used in module.imports:
         if layer(used.name, OURS) and not within(used.name, OURS[own]):

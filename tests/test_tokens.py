@@ -110,7 +110,21 @@ def test_the_counts_used_last_are_kept():
     counter = Counter(lambda _: encoder, remembered=2)
     for text in ("a", "b", "a", "c", "a", "b"):
         counter.count(text, "o200k_base")
+        counter.next_exchange()
     assert encoder.encoded == ["a", "b", "c", "b"]
+
+
+def test_texts_are_held_for_one_exchange_only():
+    """Within it each is counted once, whatever is remembered; behind it nothing of them is left."""
+    encoder = Words()
+    counter = Counter(lambda _: encoder, remembered=0)
+    for _ in range(3):
+        counter.count("a b", "o200k_base")
+    assert encoder.encoded == ["a b"]
+    counter.next_exchange()
+    assert "a b" not in repr(vars(counter))
+    counter.count("a b", "o200k_base")
+    assert encoder.encoded == ["a b", "a b"]
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

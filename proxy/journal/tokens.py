@@ -99,8 +99,8 @@ class Tokenizer:
 class Counter:
     """Counts and remembers: a turn repeats nearly all of the prompt of the turn before.
 
-    What is remembered is the count under a hash of the text, never the text. Not for use from several
-    threads.
+    What is remembered is the count under a hash of the text; the texts themselves are held only while one
+    exchange is read. Not for use from several threads.
     """
 
     def __init__(
@@ -119,6 +119,13 @@ class Counter:
         self._remembered = remembered
         self._encoders: dict[str, Encoder | None] = {}
         self._counts: OrderedDict[bytes, TextCount] = OrderedDict()
+        self._at_hand: dict[tuple[str, str, bool], TextCount] = {}
+        """The same by the texts themselves, while one exchange is read: it asks for each more than once,
+        and Python keeps a text's own hash."""
+
+    def next_exchange(self) -> None:
+        """Let go of the texts of the one before."""
+        self._at_hand.clear()
 
     def tokenizer(self, model: str | None) -> Tokenizer | None:
         """The tokenizer for a model; None when its encoder is not to be had."""
@@ -130,6 +137,13 @@ class Counter:
 
         Raises LookupError if there is no such encoder.
         """
+        asked = (text, encoding, definition)
+        at_hand = self._at_hand.get(asked)
+        if at_hand is None:
+            at_hand = self._at_hand[asked] = self._count(text, encoding, definition=definition)
+        return at_hand
+
+    def _count(self, text: str, encoding: str, *, definition: bool) -> TextCount:
         encoder = self._encoder(encoding)
         if encoder is None:
             raise LookupError(f"no encoder for {encoding}")
