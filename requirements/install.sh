@@ -28,7 +28,7 @@ pip="$venv/bin/python -m pip --quiet --disable-pip-version-check"
 # which would ask for bindings that need a compiler.
 with_uv() {
 	$pip install --require-hashes --only-binary :all: -r requirements/uv.txt &&
-		VIRTUAL_ENV=$venv "$venv/bin/uv" pip sync --quiet --require-hashes --no-build \
+		VIRTUAL_ENV=$venv "$venv/bin/uv" pip sync --system-certs --quiet --require-hashes --no-build \
 			requirements/dev.txt requirements/real.txt
 }
 with_pip() {

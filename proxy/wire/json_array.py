@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from .exchange import Note
+from .held import Held
 from .sse import EVENT_BOUND, SseEvent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from .exchange import Note
 
 _OUTSIDE: Final = re.compile(rb'["{}\[\]]')
 _INSIDE: Final = re.compile(rb'["\\]')
@@ -30,23 +32,17 @@ class JsonArrayParser:
     """
 
     def __init__(self, bound: int = EVENT_BOUND) -> None:
-        self._bound = bound
+        self._held = Held(bound)
         self._depth = 0
         self._in_string = False
         self._escaped = False
         self._ended = False
-        self._element = bytearray()
-        self._oversize = False
         self._at_ns = 0
-        self._dropped = 0
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was dropped so far."""
-        if not self._dropped:
-            return ()
-        detail = f"{self._dropped} longer than {self._bound} bytes"
-        return (Note("event_too_long", "reply events", detail),)
+        return self._held.notes
 
     def feed(self, data: bytes, at_ns: int) -> list[SseEvent]:
         """The elements that this piece completes."""
@@ -61,13 +57,13 @@ class JsonArrayParser:
             if opens and self._depth == _ELEMENT:
                 begun = place
             elif not opens and self._depth == _ELEMENT - 1:
-                self._hold(data[begun : place + 1])
+                self._held.add(data[begun : place + 1])
                 events += self._end_element(complete=True)
             elif self._depth <= 0:
                 self._ended = True
                 break
         if self._depth >= _ELEMENT:
-            self._hold(data[begun:])
+            self._held.add(data[begun:])
         return events
 
     def close(self) -> list[SseEvent]:
@@ -88,16 +84,6 @@ class JsonArrayParser:
             else:
                 yield place - 1
 
-    def _hold(self, piece: bytes) -> None:
-        if len(self._element) + len(piece) > self._bound:
-            self._oversize = True
-            self._element.clear()
-        if not self._oversize:
-            self._element += piece
-
     def _end_element(self, *, complete: bool) -> list[SseEvent]:
-        element = bytes(self._element)
-        self._dropped += self._oversize
-        self._oversize = False
-        self._element.clear()
+        element = self._held.take()
         return [SseEvent("message", element, self._at_ns, complete)] if element else []

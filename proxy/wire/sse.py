@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from .exchange import Note
+from .held import dropped_notes
+
+if TYPE_CHECKING:
+    from .exchange import Note
 
 EVENT_BOUND: Final = 32 * 2**20
 """Bytes of one event, all its lines together, beyond which it is dropped. Whole answers of several
@@ -59,10 +62,7 @@ class SseParser:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was dropped so far."""
-        if not self._dropped:
-            return ()
-        detail = f"{self._dropped} longer than {self._bound} bytes"
-        return (Note("event_too_long", "reply events", detail),)
+        return dropped_notes(self._dropped, self._bound)
 
     def feed(self, data: bytes, at_ns: int) -> list[SseEvent]:
         """The events that this piece completes."""
