@@ -2,7 +2,9 @@
 
 One rule: leave out, never block. When the recorder lags, frames lose their bytes but keep time and
 length: request bodies first, replies last, and from its first gap on all content of that direction, since
-nothing behind a gap can be read. Whatever is lost with a recorder that dies is counted and named.
+nothing behind a gap can be read. Beyond the bound pieces are told as one, and exchanges that begin then
+are not told at all before there is room. Between two recorders frames wait here like any others. Whatever
+has no record in the end is counted and named.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .wire.frame import ACK, HEADER, LEFT_OUT, Kind, Mark
+from . import clock
+from .lost import Lost
+from .wire.frame import HEADER, LEFT_OUT, Kind, LostBy, Mark
 from .wire.pairing import Flow
 
 if TYPE_CHECKING:
@@ -28,6 +32,11 @@ _PIECES: Final = 512
 _REQUESTS_GO: Final = 0.5
 _REPLIES_GO: Final = 0.9
 """Shares of the bound above which content of that direction is left out."""
+_CATCH_UP: Final = 0.25
+"""Share of the bound below which exchanges that were not told are told after all."""
+
+_MOST_AT_ONCE: Final = 2**31
+"""Bytes that one frame may say were left out; its field has 32 bits."""
 
 
 class Open(NamedTuple):
@@ -62,29 +71,40 @@ class Handoff:
         self._pieces: list[bytes] = []
         self._skip = 0
         self._queued = 0
-        self._blocked = False
+        self._blocked = True
+        """True while nothing can be sent: the pipe is full, or there is no recorder."""
         self._timer: asyncio.TimerHandle | None = None
+        self._due: list[Callable[[], None]] = []
+        """What is to be done before anything is sent."""
         self.exchanges = 0
         """How many were opened so far: the number of the last one."""
-        self._gaps: set[tuple[int, Kind]] = set()
+        self._gaps: dict[tuple[int, Kind], int] = {}
+        """Directions in which content was left out, and how many of those bytes are not told yet."""
+        self._unheard: set[int] = set()
+        """Open exchanges of which the recorder has not been told."""
         self._tunnels: set[int] = set()
         """Exchanges in which messages flow: no bound of a request holds for all of them together."""
         self.open_exchanges: dict[int, Open] = {}
         self.unacknowledged: set[int] = set()
         self.left_out_bytes = 0
-        self.lost: set[int] = set()
-        """Exchanges that ended in a recorder that died, and are not yet told to the next one."""
-        self.lost_in_all = 0
-        """How many that were in this run."""
+        self._lost = Lost()
 
     # What the relay says (Tap)
 
     def open(self, connection: Opening, at_ns: int) -> Flow:
-        """A new exchange: its number, and its first frame."""
+        """A new exchange: its number, and its first frame.
+
+        What ended before it began is told before it, else the two would seem to have run together.
+        """
+        if self._due:
+            self._do_due()
         self.exchanges += 1
         flow = Flow(self.exchanges)
         opening = replace(connection, at_unix_ns=self._unix_of(at_ns))
         self.open_exchanges[flow.number] = Open(flow, opening, at_ns)
+        if self._queued > self._bound:
+            self._lag()
+            self._unheard.add(flow.number)
         self.put(Kind.OPEN, flow.number, at_ns, opening.encode())
         return flow
 
@@ -93,33 +113,73 @@ class Handoff:
         length = len(data)
         if kind is Kind.MARK and code == Mark.TUNNEL:
             self._tunnels.add(number)
-        if self._sock is None:
-            return  # the next recorder is told of what is running, with its bytes so far
+        if number in self._unheard:
+            return
         if length and self._must_leave_out(kind, number):
             self.left_out_bytes += length
-            self._pieces.append(HEADER.pack(kind, code, LEFT_OUT, length, number, at_ns))
-            self._queued += HEADER.size
+            self._leave_out(kind, number, at_ns, length)
         else:
+            if self._gaps and kind in (Kind.MARK, Kind.END):
+                self._tell_gaps(number, at_ns)
             self._pieces.append(HEADER.pack(kind, code, 0, length, number, at_ns))
             if length:
                 self._pieces.append(data)
             self._queued += HEADER.size + length
         if self._queued >= FLUSH_BYTES and not self._blocked:
-            self._flush()
+            self.flush()
         elif self._timer is None and not self._blocked:
-            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self._flush)
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
 
     def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
         """The last word on an exchange; what is queued goes out with it."""
         del self.open_exchanges[flow.number]
-        self.unacknowledged.add(flow.number)
         self._tunnels.discard(flow.number)
-        if self._sock is None:
-            self._lose()
-        self._gaps -= {(flow.number, Kind.REQUEST), (flow.number, Kind.REPLY)}
+        if flow.number in self._unheard:
+            self._unheard.discard(flow.number)
+            self._lost.add(LostBy.recorder_lagged, (flow.number,))
+            return
+        self.unacknowledged.add(flow.number)
         self.put(Kind.END, flow.number, at_ns, ending.encode())
+        for kind in (Kind.REQUEST, Kind.REPLY):
+            self._gaps.pop((flow.number, kind), None)
         if not self._blocked:
-            self._flush()
+            self.flush()
+
+    def soon(self, work: Callable[[], None]) -> None:
+        """Do this with the next flush, which is in 5 ms at most."""
+        self._due.append(work)
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
+
+    def _do_due(self) -> None:
+        due, self._due = self._due, []
+        for work in due:
+            work()
+
+    def _lag(self) -> None:
+        if not self._lagging:
+            self._lagging = True
+            self._lags()
+
+    def _leave_out(self, kind: Kind, number: int, at_ns: int, length: int) -> None:
+        """Tell that bytes came. Beyond the bound, once the first of a gap is told, several as one."""
+        untold = self._gaps.get((number, kind))
+        together = length + (untold or 0)
+        if untold is not None and self._queued > self._bound and together < _MOST_AT_ONCE:
+            self._gaps[number, kind] = together
+            return
+        self._tell_gap(kind, number, at_ns, together)
+
+    def _tell_gaps(self, number: int, at_ns: int) -> None:
+        """A mark holds where it stands: what came before it is told before it."""
+        for kind in (Kind.REQUEST, Kind.REPLY):
+            if untold := self._gaps.get((number, kind)):
+                self._tell_gap(kind, number, at_ns, untold)
+
+    def _tell_gap(self, kind: Kind, number: int, at_ns: int, length: int) -> None:
+        self._gaps[number, kind] = 0
+        self._pieces.append(HEADER.pack(kind, 0, LEFT_OUT, length, number, at_ns))
+        self._queued += HEADER.size
 
     def _must_leave_out(self, kind: Kind, number: int) -> bool:
         if kind is Kind.REPLY:
@@ -128,13 +188,11 @@ class Handoff:
             share = _REQUESTS_GO
         else:
             return False
-        lagging = self._queued > self._bound * share
-        if lagging and not self._lagging:
-            self._lagging = True
-            self._lags()
-        if lagging or (kind is Kind.REQUEST and self._too_long(number)):
-            self._gaps.add((number, kind))
-        return bool(self._gaps) and (number, kind) in self._gaps
+        if self._queued > self._bound * share:
+            self._lag()
+            return True
+        too_long = kind is Kind.REQUEST and self._too_long(number)
+        return too_long or (bool(self._gaps) and (number, kind) in self._gaps)
 
     def _too_long(self, number: int) -> bool:
         known = self.open_exchanges.get(number)
@@ -144,58 +202,77 @@ class Handoff:
 
     # The pipe
 
-    def attach(self, sock: socket.socket, at_ns: int) -> None:
-        """A (new) recorder listens here: tell it what is lost and what is running."""
+    def attach(self, sock: socket.socket) -> None:
+        """A (new) recorder listens here: what waited goes to it."""
         self._sock = sock
-        if self.lost:
-            self.put(Kind.LOST, 0, at_ns, _numbers(sorted(self.lost)))
-            self.unacknowledged.add(0)
-        for flow, opening, opened_ns in self.open_exchanges.values():
+        self._writable()
+
+    def detach(self) -> int:
+        """The recorder is gone, with all that it had not acknowledged. Returns how many that were.
+
+        What the next one must know comes first in the queue for it.
+        """
+        if self._sock is not None:
+            asyncio.get_running_loop().remove_writer(self._sock)
+        self._sock = None
+        self._blocked = True
+        self._pieces, self._skip, self._queued = [], 0, 0
+        self._gaps.clear()
+        lost = len(self.unacknowledged)
+        self._lost.recorder_died()
+        self._lost.add(LostBy.recorder_died, self.unacknowledged)
+        self.unacknowledged.clear()
+        self._unheard.update(self.open_exchanges)
+        self._catch_up()
+        return lost
+
+    def _catch_up(self) -> None:
+        """Tell what is lost, and what is running, with its bytes so far."""
+        unheard, self._unheard = sorted(self._unheard), set()
+        for why, numbers in self._lost.tell():
+            self.put(Kind.LOST, 0, clock.monotonic_ns(), numbers, why)
+        for flow, opening, opened_ns in (self.open_exchanges[number] for number in unheard):
             so_far = replace(
                 opening, request_bytes=flow.request_bytes, reply_bytes=flow.reply_bytes
             )
             self.put(Kind.RESUME, flow.number, opened_ns, so_far.encode())
-        self._flush()
-
-    def detach(self) -> int:
-        """The recorder is gone, with all that it had not acknowledged. Returns how many that were."""
-        if self._sock is not None and self._blocked:
-            asyncio.get_running_loop().remove_writer(self._sock)
-        self._sock = None
-        self._blocked = False
-        self._pieces, self._skip, self._queued = [], 0, 0
-        self._gaps.clear()
-        return self._lose()
-
-    def _lose(self) -> int:
-        lost = self.unacknowledged - {0}
-        self.lost |= lost
-        self.lost_in_all += len(lost)
-        self.unacknowledged.clear()
-        return len(lost)
 
     def acknowledged(self, numbers: Iterable[int]) -> None:
-        """These exchanges are in the journal; 0 stands for the list of what was lost."""
+        """These exchanges are in the journal; 0 stands for a list of what was lost."""
         for number in numbers:
             self.unacknowledged.discard(number)
             if number == 0:
-                self.lost.clear()
+                self._lost.written()
+
+    @property
+    def lost(self) -> set[int]:
+        """Exchanges without a record that are not yet named in the journal."""
+        return self._lost.numbers
+
+    @property
+    def lost_in_all(self) -> int:
+        """Exchanges of this run that will have no record."""
+        return self._lost.in_all
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits for the recorder."""
+        return self._queued
 
     @property
     def drained(self) -> bool:
         """True when nothing waits and everything that ended is in the journal."""
-        return not self._queued and not self.unacknowledged
-
-    def flush(self) -> None:
-        """Write what is queued, as far as the pipe takes it."""
-        self._flush()
+        return not self._queued and not self.unacknowledged and self._lost.named
 
     def goodbye(self, at_ns: int) -> None:
         """The relay is done: a pipe that ends behind this was not cut."""
         self.put(Kind.BYE, 0, at_ns, b"")
-        self._flush()
+        self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Do what is due, then write what is queued, as far as the pipe takes it."""
+        if self._due:
+            self._do_due()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -234,8 +311,7 @@ class Handoff:
         if self._sock is not None:
             asyncio.get_running_loop().remove_writer(self._sock)
         self._blocked = False
-        self._flush()
-
-
-def _numbers(numbers: list[int]) -> bytes:
-    return b"".join(ACK.pack(number) for number in numbers)
+        self.flush()
+        behind = self._unheard or not self._lost.all_told
+        if behind and self._queued < self._bound * _CATCH_UP:
+            self._catch_up()

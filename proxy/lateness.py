@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from . import clock
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .handoff import Handoff
 
 EVERY_S: Final = 0.05
@@ -23,8 +25,14 @@ class Lateness:
     uvloop's timers have steps of 1 ms, so up to 1 ms says nothing.
     """
 
-    def __init__(self, tap: Handoff) -> None:
+    def __init__(self, tap: Handoff, looked: Callable[[], None]) -> None:
+        """`looked` is called behind each look."""
         self._tap = tap
+        self._looked = looked
+        self.looks = 0
+        self.sum_ns = 0
+        self.most_ns = 0
+        """The largest so far."""
         self._timer: asyncio.TimerHandle | None = None
         self._due_ns = 0
 
@@ -43,4 +51,8 @@ class Lateness:
         for flow, *_ in self._tap.open_exchanges.values():
             if flow.lateness_ns is None or late_ns > flow.lateness_ns:
                 flow.lateness_ns = late_ns
+        self.looks += 1
+        self.sum_ns += late_ns
+        self.most_ns = max(self.most_ns, late_ns)
+        self._looked()
         self.start()

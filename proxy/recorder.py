@@ -1,198 +1,223 @@
 """The flight recorder: a process of its own that turns frames into records.
 
-One rule: it may die at any moment without touching a byte in flight. It ends when its pipe ends; a pipe
-that ends without a goodbye means that the relay died, and what was running is sealed as `proxy_killed`.
-It stands back (nice) for the relay and for an inference server on the same machine. Reading frames and
-counting tokens are two threads, so that a long prompt does not let the pipe fill.
+One rule: it may die at any moment without touching a byte in flight. It has one pipe from each relay
+process and a door through which the pipes come, and ends when the door and all pipes have ended. It
+stands back (nice) for the relay and for an inference server on the same machine. Reading frames and
+counting tokens are two threads, so that a long prompt does not let the pipes fill.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-import queue
+import selectors
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator  # noqa: TC003  msgspec reads annotations of this file
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from . import clock
-from .dialects import table
+from .gauge import Gauge, Running
 from .journal.load import LoadMeter
-from .journal.tunnel import Tunnel, speaks
 from .log import Event, Log
+from .sealed import SealedQueue, Source
 from .settings import Settings
-from .wire.exchange import Ending, Exchange, Note, Opening, Outcome
-from .wire.frame import ACK, Frame, FrameReader, Kind, Mark
-from .wire.tape import Tape, cut_short
-from .writing import Sealed, Writing
+from .taping import Taping
+from .wire.frame import FrameReader, Kind, frame
+from .writing import Writing
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterator
 
-    from .dialects.base import ReplyReader
-    from .journal.record import Load
-    from .journal.tunnel import Inside
-    from .wire.head import ReplyHead, RequestHead
+    from .metrics import Metrics
+    from .wire.frame import Frame
 
 READ_BYTES: Final = 1024 * 1024
-WAITING_BYTES: Final = 256 * 1024 * 1024
-"""Request bodies that may wait to be counted; beyond that they are let go and the record says so."""
+_DOOR_BYTES: Final = 64 * 1024
+_DESCRIPTORS: Final = 64
+"""Pipes that may come with one read of the door."""
+
+
+class Pipe:
+    """Frames of one relay process."""
+
+    def __init__(self, sock: socket.socket, taping: Taping, log: Log) -> None:
+        self.sock = sock
+        self._taping = taping
+        self._log = log
+        self._reader = FrameReader()
+
+    def readable(self, buffer: bytearray) -> bool:
+        """Read once. False: it is at its end, and what was open in it is sealed."""
+        size = _received(self.sock, buffer)
+        if not size:
+            self._finish()
+            return False
+        for said in self._reader.feed(memoryview(buffer)[:size]):
+            self._taping.take(said)
+        if self._reader.broken:
+            raise ValueError("the pipe from the relay carries something that is no frame")
+        return True
+
+    def close(self) -> None:
+        """Let go of it."""
+        self._taping.source.close()
+
+    def _finish(self) -> None:
+        cut = self._taping.finish()
+        if not self._taping.said_goodbye:
+            self._log.say(Event.RELAY_LOST, f"the relay died; {cut} exchanges were cut", cut=cut)
+
+
+class Door:
+    """The way by which pipes and questions come in."""
+
+    def __init__(
+        self,
+        sock: socket.socket,
+        enter: Callable[[str, socket.socket], None],
+        counted: Callable[[], bytes],
+    ) -> None:
+        """`counted` says what has been counted, for Prometheus."""
+        self.sock = sock
+        self._enter = enter
+        self._counted = counted
+        self._reader = FrameReader()
+        self._descriptors: list[int] = []
+
+    def readable(self, buffer: bytearray) -> bool:  # noqa: ARG002 -- descriptors come by another call
+        """Read once. False: nobody is behind it any more."""
+        try:
+            data, descriptors, _flags, _address = socket.recv_fds(
+                self.sock, _DOOR_BYTES, _DESCRIPTORS
+            )
+        except OSError:
+            return False
+        self._descriptors += descriptors
+        for said in self._reader.feed(data):
+            self._take(said)
+        return bool(data) and not self._reader.broken
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.sock.close()
+
+    def _take(self, said: Frame) -> None:
+        if said.kind is Kind.PIPE and self._descriptors:
+            self._enter(said.data.decode(), socket.socket(fileno=self._descriptors.pop(0)))
+        elif said.kind is Kind.SCRAPE:
+            self._answer()
+
+    def _answer(self) -> None:
+        try:
+            text = self._counted()
+        except Exception:  # noqa: BLE001  a fault of ours: each scrape would end the recorder
+            text = b""
+        answer = frame(Kind.METRICS, 0, clock.monotonic_ns(), text)
+        with contextlib.suppress(OSError):  # nobody waits for it any more
+            self.sock.sendall(answer.encode())
 
 
 class Recorder:
-    """Frames in; sealed exchanges out to the second stage."""
+    """All that is read, until all of it has ended."""
 
-    def __init__(self, settings: Settings, out: queue.SimpleQueue[Sealed | None]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        out: SealedQueue,
+        log: Log,
+        running: Running,
+        counted: Callable[[], bytes],
+    ) -> None:
+        """`counted` says what has been counted, for Prometheus."""
+        self._counted = counted
         self._settings = settings
         self._out = out
-        self._tapes: dict[int, Tape[ReplyReader]] = {}
-        self._tunnels: dict[int, Tunnel] = {}
-        """Of those, the ones with exchanges inside that are followed."""
-        self._load = LoadMeter()
-        self._last_ns = 0
-        self.said_goodbye = False
-        self.waiting_bytes = 0
-        """Request bodies handed on and not yet counted; the second stage takes off what it has done."""
-        self.lock = threading.Lock()
+        self._log = log
+        self._running = running
+        self._meter = LoadMeter()
+        self._selector = selectors.DefaultSelector()
 
-    def take(self, frame: Frame) -> None:
-        """One more frame."""
-        self._last_ns = max(self._last_ns, frame.at_ns)
-        if frame.kind in (Kind.OPEN, Kind.RESUME):
-            self._open(frame)
-        elif frame.kind is Kind.END:
-            self._end(frame)
-        elif frame.kind is Kind.LOST:
-            numbers = [number for (number,) in ACK.iter_unpack(frame.data)]
-            self._out.put(Sealed.lost(numbers, clock.unix_ns()))
-        elif frame.kind is Kind.BYE:
-            self.said_goodbye = True
-        elif (tape := self._tapes.get(frame.exchange)) is not None:
-            tape.take(frame)
-            self._inside(frame, tape)
+    def run(self, door: socket.socket) -> None:
+        """Read until the door and every pipe have ended."""
+        self._listen(Door(door, self._enter, self._counted))
+        buffer = bytearray(READ_BYTES)
+        while self._selector.get_map():
+            for end in self._ready():
+                if not end.readable(buffer):
+                    self._leave(end)
 
-    def finish(self) -> int:
-        """The pipe is at its end: seal what is still open. Returns how many that were."""
-        outcome = Outcome.shutdown if self.said_goodbye else Outcome.proxy_killed
-        for number, tape in sorted(self._tapes.items()):
-            self._end_tunnel(number, outcome, "", self._last_ns)
-            self._seal(cut_short(tape, outcome, self._last_ns))
-        count = len(self._tapes)
-        self._tapes.clear()
-        self._out.put(None)
-        return count
+    def _ready(self) -> Iterator[Pipe | Door]:
+        for key, _events in self._selector.select():
+            yield key.data
 
-    def _open(self, frame: Frame) -> None:
-        opening = Opening.decode(frame.data)
-        tape = Tape(
-            frame.exchange,
-            opening,
-            frame.at_ns,
-            _listen,
-            body_bound=self._settings.retain_bytes,
-        )
-        if frame.kind is Kind.RESUME:
-            tape.take(frame)
-        self._tapes[frame.exchange] = tape
-        self._load.opened(frame.exchange, frame.at_ns)
+    def _enter(self, run: str, sock: socket.socket) -> None:
+        source = Source(run, sock)
+        retain = self._settings.retain_bytes
+        taping = Taping(source, self._out, self._meter, retain, self._running)
+        self._listen(Pipe(sock, taping, self._log))
 
-    def _end(self, frame: Frame) -> None:
-        tape = self._tapes.pop(frame.exchange, None)
-        if tape is not None:
-            ending = Ending.decode(frame.data)
-            self._end_tunnel(frame.exchange, ending.outcome, ending.detail, frame.at_ns)
-            self._seal(tape.seal(ending, frame.at_ns))
+    def _listen(self, end: Pipe | Door) -> None:
+        self._selector.register(end.sock, selectors.EVENT_READ, end)
 
-    def _inside(self, frame: Frame, tape: Tape[ReplyReader]) -> None:
-        tunnel = self._tunnels.get(frame.exchange)
-        if tunnel is not None:
-            self._put_all(tunnel.take(frame))
-        elif frame.kind is Kind.MARK and frame.code == Mark.TUNNEL:
-            shake = tape.handshake()
-            if shake is not None and speaks(shake):
-                bound = self._settings.retain_bytes
-                self._tunnels[frame.exchange] = Tunnel(
-                    shake, _listen, self._load, frame.at_ns, body_bound=bound
-                )
-
-    def _end_tunnel(self, number: int, outcome: Outcome, detail: str, at_ns: int) -> None:
-        tunnel = self._tunnels.get(number)
-        if tunnel is not None:
-            self._put_all(tunnel.close(outcome, detail, at_ns))
-
-    def _put_all(self, inside: Iterable[Inside]) -> None:
-        for exchange, load in inside:
-            self._put(exchange, load)
-
-    def _seal(self, exchange: Exchange[ReplyReader]) -> None:
-        tunnel = self._tunnels.pop(exchange.number, None)
-        if tunnel is None:
-            self._put(exchange, self._load.ended(exchange.number, exchange.ended_ns))
-        else:
-            notes = (*exchange.notes, *tunnel.notes)
-            self._put(replace(exchange, notes=notes), tunnel.own_load)
-
-    def _put(self, exchange: Exchange[ReplyReader], load: Load) -> None:
-        size = len(exchange.request_body)
-        with self.lock:
-            room = self.waiting_bytes + size <= WAITING_BYTES or not self.waiting_bytes
-            self.waiting_bytes += size if room else 0
-        if not room:
-            note = Note("content_left_out", "request", "the recorder had too much to count")
-            exchange = replace(exchange, request_body=b"", notes=(*exchange.notes, note))
-        self._out.put(Sealed.of(exchange, load))
-
-    def counted(self, exchange: Exchange[ReplyReader]) -> None:
-        """The second stage is done with this one."""
-        with self.lock:
-            self.waiting_bytes -= len(exchange.request_body)
+    def _leave(self, end: Pipe | Door) -> None:
+        """Read it no more. Nobody is behind it: so nobody waits for what is still to be acknowledged."""
+        self._selector.unregister(end.sock)
+        end.close()
 
 
-def _listen(request: RequestHead, start: bytes, reply: ReplyHead) -> ReplyReader:
-    return table.choose(request, start).reply_reader(request, reply)
+def _received(sock: socket.socket, buffer: bytearray) -> int:
+    try:
+        return sock.recv_into(buffer)
+    except OSError:
+        return 0
 
 
-def frames(sock: socket.socket) -> Iterator[Frame]:
-    """All frames that come, to the end of the pipe."""
-    reader = FrameReader()
-    buffer = bytearray(READ_BYTES)
-    view = memoryview(buffer)
-    while True:
-        try:
-            size = sock.recv_into(buffer)
-        except OSError:
-            return
-        if not size:
-            return
-        yield from reader.feed(view[:size])
-        if reader.broken:
-            raise ValueError("the pipe from the relay carries something that is no frame")
-
-
-def run(sock: socket.socket, settings: Settings) -> int:
-    """Record until the pipe ends, then write what is left."""
+def run(door: socket.socket, settings: Settings) -> int:
+    """Record until all pipes end, then write what is left."""
     log = Log(sys.stdout.fileno(), settings.form)
-    out: queue.SimpleQueue[Sealed | None] = queue.SimpleQueue()
-    recorder = Recorder(settings, out)
-    writing = Writing(settings, sock, log, recorder.counted)
-    second = threading.Thread(target=writing.run, args=(out,), name="writing")
+    out = SealedQueue()
+    metrics = _metrics(out) if settings.metrics else None
+    writing = Writing(settings, log, metrics)
+    second = threading.Thread(target=_write, args=(writing, out, log), name="writing")
     second.start()
+    running = Running((each.upstream for each in settings.gauges), clock.monotonic_ns)
+    gauge = Gauge(settings, log, running)
+    gauge.start()
     os.nice(settings.nice)  # of this thread alone: on Linux each has its own
     try:
-        for frame in frames(sock):
-            recorder.take(frame)
+        counted = metrics.text if metrics else bytes
+        Recorder(settings, out, log, running, counted).run(door)
     finally:
-        left = recorder.finish()
+        out.end()
         writing.hurry()
+        gauge.stop()
         second.join()
-    if not recorder.said_goodbye:
-        log.say(Event.RELAY_LOST, f"the relay died; {left} exchanges were cut", cut=left)
     return 0
+
+
+def _write(writing: Writing, out: SealedQueue, log: Log) -> None:
+    """The second stage. Without it the first would go on and nothing be written: so both end.
+
+    The relay then counts what is lost, and starts a new recorder.
+    """
+    try:
+        writing.run(out)
+    except BaseException as fault:  # noqa: BLE001  whatever it is
+        try:
+            log.say(Event.RECORDER_FAILED, detail=f"writing: {type(fault).__name__}")
+            sys.excepthook(type(fault), fault, fault.__traceback__)
+        finally:
+            os._exit(1)
+
+
+def _metrics(out: SealedQueue) -> Metrics:
+    from .metrics import Metrics  # noqa: PLC0415 - 4 MB that only those pay who want them
+
+    return Metrics(out.qsize)
 
 
 def main() -> None:
@@ -201,5 +226,5 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     settings = msgspec.json.decode(sys.argv[2], type=Settings)
-    with socket.socket(fileno=int(sys.argv[1])) as sock:
-        sys.exit(run(sock, settings))
+    with socket.socket(fileno=int(sys.argv[1])) as door:
+        sys.exit(run(door, settings))

@@ -6,9 +6,8 @@ record without content and a line in the log; then the relay is told that it is 
 
 from __future__ import annotations
 
-import contextlib
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,76 +19,49 @@ from .dialects import opaque, table
 from .journal import console
 from .journal.derive import Context, derive, understand
 from .journal.memory import Memory
-from .journal.record import Load, Loss
+from .journal.record import Loss
 from .log import Event
+from .retention import Bounds, Retention
 from .segments import JournalFolder
 from .wire.exchange import Note
-from .wire.frame import ACK
 
 if TYPE_CHECKING:
-    import queue
-    import socket
-    from collections.abc import Callable
-
     from .dialects.base import ReplyReader
     from .journal.derive import Derived, Understood
     from .journal.record import Record
     from .log import Log
+    from .metrics import Metrics
+    from .sealed import Sealed, SealedQueue
     from .settings import Settings
     from .wire.exchange import Exchange
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """One thing to write: an exchange, or the numbers of those that were lost."""
-
-    exchange: Exchange[ReplyReader] | None
-    load: Load
-    numbers: tuple[int, ...] = ()
-    at_unix_ns: int = 0
-
-    @classmethod
-    def of(cls, exchange: Exchange[ReplyReader], load: Load) -> Sealed:
-        """An exchange with its load."""
-        return cls(exchange, load)
-
-    @classmethod
-    def lost(cls, numbers: list[int], at_unix_ns: int) -> Sealed:
-        """Exchanges that a recorder which died took with it."""
-        return cls(None, Load(), tuple(numbers), at_unix_ns)
 
 
 class Writing:
     """Takes sealed exchanges one after another."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        sock: socket.socket,
-        log: Log,
-        done: Callable[[Exchange[ReplyReader]], None],
-    ) -> None:
-        """`done` is told each exchange whose content is no longer held."""
+    def __init__(self, settings: Settings, log: Log, metrics: Metrics | None = None) -> None:
         self._settings = settings
-        self._sock = sock
         self._log = log
-        self._done = done
+        self._metrics = metrics
         self._counting = CountingStep(settings, log)
         self._waiting = 0
         """Exchanges that stand behind the one that is being written."""
         self._memory = Memory()
-        self._folder = JournalFolder(Path(settings.journal), self._complain)
+        bounds = Bounds(settings.keep_days, settings.max_bytes)
+        retention = Retention(bounds, self._trimmed, self._complain)
+        self._folder = JournalFolder(Path(settings.journal), self._complain, retention)
 
-    def run(self, todo: queue.SimpleQueue[Sealed | None]) -> None:
-        """Write until None comes."""
+    def run(self, todo: SealedQueue) -> None:
+        """Write until nothing follows."""
         self._counting.load()
         os.nice(self._settings.nice)
+        self._folder.begin()
         while (sealed := todo.get()) is not None:
             if sealed.exchange is None:
                 self._write_lost(sealed)
             else:
                 self._waiting = todo.qsize()
-                self._write(sealed.exchange, sealed.load)
+                self._write(sealed, sealed.exchange, todo)
         self._counting.close()
         self._folder.close()
 
@@ -97,23 +69,33 @@ class Writing:
         """The relay has ended and waits for the rest. For another thread."""
         self._counting.hurry()
 
-    def _write(self, exchange: Exchange[ReplyReader], load: Load) -> None:
-        derived = self._derive(exchange, load)
+    def _write(self, sealed: Sealed, exchange: Exchange[ReplyReader], todo: SealedQueue) -> None:
+        derived = self._derive(sealed, exchange)
         self._counting.counter.next_exchange()
-        self._done(exchange)
-        self._folder.write(derived.record, derived.tool_set)
+        todo.counted(exchange)
+        written = self._folder.write(derived.record, derived.tool_set)
         if exchange.message is None:  # what is inside a tunnel is not the relay's to count
-            self._acknowledge(exchange.number)
+            sealed.source.acknowledge(exchange.number)
+        self._count(derived, written=written)
         if not self._settings.quiet:
             self._say(derived.record)
+
+    def _count(self, derived: Derived, *, written: bool) -> None:
+        if self._metrics is None:
+            return
+        try:
+            self._metrics.take(derived.record, derived.token_event_ns, written=written)
+        except Exception as fault:  # noqa: BLE001  a fault of ours: it must not end the writing
+            detail = f"metrics: {type(fault).__name__}"
+            self._log.say(Event.READING_FAILED, exchange=derived.record.id, detail=detail)
 
     def _say(self, record: Record) -> None:
         ended_ns = record.at_unix_ns + record.timings.end_ns
         at = datetime.fromtimestamp(ended_ns / 1e9, UTC).astimezone()
         self._log.say(Event.EXCHANGE_ENDED, console.line(record, at), **console.fields(record))
 
-    def _derive(self, exchange: Exchange[ReplyReader], load: Load) -> Derived:
-        context = Context(self._settings.run, load, self._counting.counter)
+    def _derive(self, sealed: Sealed, exchange: Exchange[ReplyReader]) -> Derived:
+        context = Context(sealed.source.run, sealed.load, self._counting.counter)
         request = exchange.request
         dialect = (
             table.choose(request, exchange.request_body[:4096]) if request else opaque.Opaque()
@@ -149,13 +131,13 @@ class Writing:
         return replace(derived, record=record)
 
     def _write_lost(self, sealed: Sealed) -> None:
-        ids = [f"{self._settings.run}-{number}" for number in sealed.numbers]
-        self._folder.write_loss(Loss(at_unix_ns=sealed.at_unix_ns, ids=ids, why="recorder_died"))
-        self._acknowledge(0)
+        ids = [f"{sealed.source.run}-{number}" for number in sealed.numbers]
+        self._folder.write_loss(Loss(at_unix_ns=sealed.at_unix_ns, ids=ids, why=sealed.why))
+        sealed.source.acknowledge(0)
 
-    def _acknowledge(self, number: int) -> None:
-        with contextlib.suppress(OSError):  # the relay is gone: nobody waits for it
-            self._sock.sendall(ACK.pack(number))
+    def _trimmed(self, files: int, size: int) -> None:
+        sentence = f"removed from the journal: {files} files, {size:,} bytes"
+        self._log.say(Event.JOURNAL_TRIMMED, sentence, files=files, bytes=size)
 
     def _complain(self, sentence: str) -> None:
         self._log.say(Event.JOURNAL_FAILED, sentence, detail=sentence)

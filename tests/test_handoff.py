@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from proxy.handoff import Handoff
+from proxy.lost import MOST_NAMED, Lost
 from proxy.wire.exchange import Ending, Opening, Outcome
-from proxy.wire.frame import ACK, Frame, FrameReader, Kind
+from proxy.wire.frame import ACK, Frame, FrameReader, Kind, LostBy, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ class Pipe:
         for sock in (ours, self.theirs):
             sock.settimeout(0)
         self.ours = ours
-        self.tap.attach(ours, 5)
+        self.tap.attach(ours)
 
     def cut(self) -> int:
         """The recorder dies; how many exchanges it takes with it."""
@@ -165,11 +166,12 @@ async def test_a_new_recorder_is_told_what_runs_and_what_is_lost(pipe: Pipe):
     pipe.tap.put(Kind.REPLY, running.number, 12, b"meanwhile")
     pipe.connect()
 
-    said_lost, resumed = pipe.read()
+    said_lost, resumed, meanwhile = pipe.read()
     assert (Kind.LOST, ACK.pack(lost.number)) == (said_lost.kind, said_lost.data)
     assert (Kind.RESUME, running.number, 3) == (resumed.kind, resumed.exchange, resumed.at_ns)
     opening = Opening.decode(resumed.data)
     assert (70, 700) == (opening.request_bytes, opening.reply_bytes)
+    assert (Kind.REPLY, b"meanwhile") == (meanwhile.kind, meanwhile.data)
 
 
 async def test_losses_are_told_until_they_are_written(pipe: Pipe):
@@ -187,11 +189,74 @@ async def test_losses_are_told_until_they_are_written(pipe: Pipe):
     assert pipe.tap.drained
 
 
-async def test_an_exchange_that_ends_between_two_recorders_is_lost(pipe: Pipe):
-    """Nobody heard its end."""
-    flow = pipe.tap.open(CONNECTION, 1)
+async def test_an_exchange_between_two_recorders_is_not_lost(pipe: Pipe):
+    """Its frames wait for the next one, within the bound for all that waits."""
     pipe.cut()
+    flow = pipe.tap.open(CONNECTION, 1)
+    pipe.tap.put(Kind.REQUEST, flow.number, 1, b"ask")
     pipe.tap.end(flow, COMPLETE, 2)
+    assert not pipe.tap.drained
+    pipe.connect()
 
-    assert {flow.number} == pipe.tap.lost
-    assert 1 == pipe.tap.lost_in_all
+    assert [Kind.OPEN, Kind.REQUEST, Kind.END] == [frame.kind for frame in pipe.read()]
+    assert (set(), 0) == (pipe.tap.lost, pipe.tap.lost_in_all)
+
+
+async def test_without_a_recorder_memory_is_bounded_and_what_has_no_room_is_counted(pipe: Pipe):
+    """Pieces beyond the bound are told as one, exchanges beyond it not at all; none is forgotten."""
+    bound = 200_000
+    tap = Handoff(bound, 2**26, lambda at: at)
+    stream = tap.open(CONNECTION, 0)
+    for at in range(50_000):
+        stream.reply_bytes += 10
+        tap.put(Kind.REPLY, stream.number, at, b"r" * 10)
+    for at in range(5000):
+        tap.end(tap.open(CONNECTION, at), COMPLETE, at)
+    running = tap.open(CONNECTION, 7)
+    tap.put(Kind.MARK, stream.number, 60_000, b"", Mark.REPLY_END)
+    tap.end(stream, COMPLETE, 60_000)
+    assert bound < tap.queued_bytes < bound + 1000
+    assert 5000 == tap.lost_in_all
+
+    pipe.cut()
+    pipe.tap = tap
+    pipe.connect()
+    frames: list[Frame] = []
+    async with asyncio.timeout(5):
+        while not frames or frames[-1].kind is not Kind.RESUME:
+            frames += pipe.read()
+            await asyncio.sleep(0.001)
+    assert 500_000 == sum(frame.length for frame in frames if frame.kind is Kind.REPLY)
+    told = {frame.exchange for frame in frames if frame.kind in (Kind.OPEN, Kind.RESUME)}
+    (lost,) = (frame for frame in frames if frame.kind is Kind.LOST)
+    assert (LostBy.recorder_lagged, 5000) == (lost.code, len(lost.data) // ACK.size)
+    assert {stream.number, running.number} == told
+    end = [frame.kind for frame in frames if frame.exchange == stream.number][-3:]
+    assert [Kind.REPLY, Kind.MARK, Kind.END] == end, "a mark must stand behind the bytes before it"
+
+
+def test_losses_of_two_kinds_are_acknowledged_one_by_one():
+    """What is lost while a list is being written is not taken for written with it."""
+    lost = Lost()
+    lost.add(LostBy.recorder_died, [1, 2])
+    assert [(LostBy.recorder_died, ACK.pack(1) + ACK.pack(2))] == list(lost.tell())
+    lost.add(LostBy.recorder_lagged, [3])
+    lost.written()
+    assert {3} == lost.numbers
+    assert [(LostBy.recorder_lagged, ACK.pack(3))] == list(lost.tell())
+    lost.recorder_died()
+    assert not lost.named
+    assert [(LostBy.recorder_lagged, ACK.pack(3))] == list(lost.tell())
+    lost.written()
+
+    assert lost.named
+    assert 3 == lost.in_all
+
+
+def test_numbers_that_are_named_are_bounded():
+    """Beyond it they are counted, and show as gaps."""
+    lost = Lost()
+    lost.add(LostBy.recorder_died, range(1, MOST_NAMED + 500))
+
+    assert MOST_NAMED == len(lost.numbers)
+    assert MOST_NAMED + 499 == lost.in_all

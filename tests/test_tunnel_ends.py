@@ -52,9 +52,9 @@ def test_a_pipe_that_ends_seals_what_is_inside(goodbye):
     """A killed proxy leaves records of what ran in its tunnels."""
     talk = Talk().asks(100, sent(ask())).answers(200, created())
     if goodbye:
-        talk.recorder.take(frame(Kind.BYE, 0, OPENED_NS))
+        talk.taping.take(frame(Kind.BYE, 0, OPENED_NS))
 
-    assert talk.recorder.finish() == 1
+    assert talk.taping.finish() == 1
     record, tunnel = talk.records()
 
     outcome = "shutdown" if goodbye else "proxy_killed"
@@ -187,12 +187,12 @@ def test_frames_without_bytes_say_nothing():
 def test_a_tunnel_whose_heads_nobody_read_is_not_followed():
     """Its request came while the recorder lagged: what is in it cannot be told apart."""
     talk = Talk()
-    talk.recorder.take(frame(Kind.OPEN, 2, OPENED_NS, Opening(1, 2, "", "", "", "").encode()))
+    talk.taping.take(frame(Kind.OPEN, 2, OPENED_NS, Opening(1, 2, "", "", "", "").encode()))
     for kind, data in ((Kind.REPLY, switched()), (Kind.MARK, b""), (Kind.REQUEST, sent(ask()))):
         code = Mark.TUNNEL if kind is Kind.MARK else 0
-        talk.recorder.take(frame(kind, 2, OPENED_NS, data, code))
+        talk.taping.take(frame(kind, 2, OPENED_NS, data, code))
 
-    assert talk.recorder.finish() == 2
+    assert talk.taping.finish() == 2
     assert [one.exchange.name for one in talk.sealed()] == ["1", "2"]
 
 

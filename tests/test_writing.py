@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import queue
 import socket
 
 import pytest
@@ -10,9 +9,10 @@ import pytest
 from proxy.journal.lines import read_lines
 from proxy.journal.record import Load
 from proxy.log import Log
+from proxy.sealed import Sealed, SealedQueue, Source
 from proxy.settings import Settings
 from proxy.wire.frame import ACK
-from proxy.writing import Sealed, Writing
+from proxy.writing import Writing
 from tests.support.builders import exchange
 
 QUESTION = b'{"model": "m", "messages": [{"role": "user", "content": "hello"}]}'
@@ -35,13 +35,14 @@ def written(tmp_path):
         with ours, theirs, (tmp_path / "log").open("wb") as log:
             journal = tmp_path / "journal"
             settings = Settings(
-                run="r1", journal=str(journal), nice=0, retain_bytes=2**20, quiet=True, form="json"
+                journal=str(journal), nice=0, retain_bytes=2**20, quiet=True, form="json"
             )
-            writing = Writing(settings, ours, Log(log.fileno(), "json"), lambda _exchange: None)
+            writing = Writing(settings, Log(log.fileno(), "json"))
             change(writing)
-            todo = queue.SimpleQueue()
-            for each in [*(Sealed.of(e, Load()) for e in exchanges), None]:
-                todo.put(each)
+            todo = SealedQueue()
+            for each in exchanges:
+                todo.put(Sealed(Source("r1", ours), each, Load()))
+            todo.end()
             writing.run(todo)
             acks = len(theirs.recv(2**16)) // ACK.size
         (segment,) = journal.glob("2*.jsonl")

@@ -66,3 +66,19 @@ class LoadMeter:
         self._area += len(self._arrivals) * (at_ns - self._last_ns)
         self._last_ns = at_ns
         return at_ns
+
+
+class RunLoad:
+    """The meter as one relay process uses it: its exchange numbers are its own."""
+
+    def __init__(self, meter: LoadMeter, run: str) -> None:
+        self._meter = meter
+        self._run = run
+
+    def opened(self, number: Hashable, at_ns: int) -> None:
+        """An exchange of this run began."""
+        self._meter.opened((self._run, number), at_ns)
+
+    def ended(self, number: Hashable, at_ns: int) -> Load:
+        """An exchange of this run is over: its load among those of all runs."""
+        return self._meter.ended((self._run, number), at_ns)

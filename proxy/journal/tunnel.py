@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from proxy.wire.tape import Handshake
     from proxy.wire.websocket import Message
 
-    from .load import LoadMeter
+    from .load import RunLoad
     from .record import Load
 
     Listen = Callable[[RequestHead, bytes, ReplyHead], ReplyReader]
@@ -68,7 +68,7 @@ class Tunnel:
         self,
         handshake: Handshake,
         listen: Listen,
-        load: LoadMeter,
+        load: RunLoad,
         at_ns: int,
         *,
         body_bound: int,

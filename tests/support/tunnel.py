@@ -8,16 +8,17 @@ One rule: times are ms after the first byte of the upgrade, and `end` gives all 
 
 from __future__ import annotations
 
-import queue
+import socket
 
-import msgspec
 import orjson
 
 from proxy.dialects.table import choose
+from proxy.gauge import Running
 from proxy.journal.derive import Context, derive, understand
+from proxy.journal.load import LoadMeter
 from proxy.journal.record import Load
-from proxy.recorder import Recorder
-from proxy.settings import Settings
+from proxy.sealed import SealedQueue, Source
+from proxy.taping import Taping
 from proxy.wire.exchange import Ending, Opening, Outcome
 from proxy.wire.frame import Frame, Kind, Mark, frame
 from tests.support.cuts import whole
@@ -25,7 +26,6 @@ from tests.support.websocket import said, switched, upgrade
 
 MS = 1_000_000
 OPENED_NS = 5_000 * MS
-SETTINGS = Settings(run="r", journal="", nice=0, retain_bytes=100_000, quiet=True, form="json")
 
 
 def ask(text="Hi", **more):
@@ -62,9 +62,12 @@ ANSWER = (created(), delta("a"), delta("b"), ended())
 class Talk:
     """Frames to a recorder, and what it seals: the caller's bytes at one ms each, then the other's."""
 
-    def __init__(self, *fields, path="/v1/responses", cut=whole, **settings):
-        self.out = queue.SimpleQueue()
-        self.recorder = Recorder(msgspec.structs.replace(SETTINGS, **settings), self.out)
+    def __init__(self, *fields, path="/v1/responses", cut=whole, retain_bytes=100_000):
+        self.out = SealedQueue()
+        nobody = socket.socket()
+        nobody.close()  # nothing is acknowledged here
+        source = Source("r", nobody)
+        self.taping = Taping(source, self.out, LoadMeter(), retain_bytes, Running((), lambda: 0))
         self.cut = cut
         self.at_ms = 0
         opening = Opening(1_000, 1, "127.0.0.1:8800", "", "http://127.0.0.1:8000", "127.0.0.1:5000")
@@ -75,7 +78,7 @@ class Talk:
         self._take(Kind.MARK, code=Mark.TUNNEL)
 
     def _take(self, kind, data=b"", code=0):
-        self.recorder.take(frame(kind, 1, OPENED_NS + self.at_ms * MS, data, code))
+        self.taping.take(frame(kind, 1, OPENED_NS + self.at_ms * MS, data, code))
 
     def asks(self, at_ms, *frames):
         """Bytes of the caller."""
@@ -100,19 +103,19 @@ class Talk:
 
     def loses(self, at_ms, kind, count=9):
         """Bytes that flowed and were not kept."""
-        self.recorder.take(Frame(kind, 1, OPENED_NS + at_ms * MS, b"", count))
+        self.taping.take(Frame(kind, 1, OPENED_NS + at_ms * MS, b"", count))
         return self
 
     def end(self, at_ms, outcome=Outcome.complete, detail=""):
         """The connection is over: all records, the tunnel's last."""
         ending = Ending(outcome, detail=detail).encode()
-        self.recorder.take(frame(Kind.END, 1, OPENED_NS + at_ms * MS, ending))
+        self.taping.take(frame(Kind.END, 1, OPENED_NS + at_ms * MS, ending))
         return self.records()
 
     def sealed(self):
         """What was put out and not asked for yet."""
         found = []
-        while not self.out.empty():
+        while self.out.qsize():
             found.append(self.out.get())
         return [one for one in found if one is not None]
 
