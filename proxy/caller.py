@@ -67,7 +67,7 @@ class Caller(asyncio.Protocol):
             self._over = True
             self.transport.abort()
             return
-        self.pairing = Pairing(self.session.tap, opening)
+        self.pairing = Pairing(self.session.tap, opening, self._settle_soon)
 
     def data_received(self, data: bytes) -> None:
         """Pass the caller's bytes on, then let the tap hear them."""
@@ -79,7 +79,7 @@ class Caller(asyncio.Protocol):
             return
         pieces, cuts = passage
         if self.upstream is not None:
-            write(self.upstream.transport, pieces)
+            self.upstream.send(pieces)
         else:
             self._waiting += pieces
         self.listen(lambda pairing: pairing.request(data, cuts, at))
@@ -138,7 +138,7 @@ class Caller(asyncio.Protocol):
         self._dialling = False
         self.upstream = upstream
         waiting, self._waiting = self._waiting, []
-        write(upstream.transport, waiting)
+        upstream.send(waiting)
         self.listen(lambda pairing: pairing.connected(at_ns, address))
         upstream.note_sent()
         if self.finished:
@@ -199,6 +199,12 @@ class Caller(asyncio.Protocol):
 
     # Steps
 
+    def _settle_soon(self) -> None:
+        self.session.tap.soon(self._settle)
+
+    def _settle(self) -> None:
+        self.listen(Pairing.settle)
+
     def _cut(self, data: bytes) -> tuple[list[bytes], list[Cut]] | None:
         try:
             return self.requests.feed(data)
@@ -223,7 +229,7 @@ class Caller(asyncio.Protocol):
         if self.requests.raw or self.transport is None:
             self.close()  # whatever it speaks, it would not understand an HTTP reply
             return
-        write(self.transport, [refusal.reply])
+        write(self.transport, refusal.reply)
         write_eof(self.transport)
         asyncio.get_running_loop().call_later(LINGER_S, self.close)
 
@@ -242,7 +248,7 @@ class Caller(asyncio.Protocol):
         at = self.session.now()
         pieces = self.requests.release()
         if self.upstream is not None:
-            write(self.upstream.transport, pieces)
+            self.upstream.send(pieces)
         else:
             self._waiting += pieces
         self.listen(lambda pairing: pairing.unframed(at))

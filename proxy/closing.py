@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import select
 import socket
 import struct
 import termios
@@ -44,6 +45,18 @@ def unread(transport: asyncio.BaseTransport) -> bytes:
     return bytes(data)
 
 
+def was_reset(transport: asyncio.BaseTransport) -> bool:
+    """Whether the peer has reset a connection that is not being read: the loop does not say it then.
+
+    A FIN is none. The error stays on the socket for whoever reads next; SO_ERROR would take it off.
+    """
+    with contextlib.suppress(OSError, AttributeError):
+        poll = select.poll()
+        poll.register(transport.get_extra_info("socket").fileno(), 0)
+        return any(events & select.POLLERR for _handle, events in poll.poll(0))
+    return False
+
+
 def reset(transport: asyncio.Transport) -> None:
     """End a connection with RST, now."""
     sock = transport.get_extra_info("socket")
@@ -59,13 +72,14 @@ async def drain_then_reset(transport: asyncio.Transport) -> None:
     deadline = loop.time() + FLUSH_S
     # The kernel has no event for "its queue is empty".
     while (  # noqa: ASYNC110
-        loop.time() < deadline and not transport.is_closing() and _unsent(transport)
+        loop.time() < deadline and not transport.is_closing() and unsent(transport)
     ):
         await asyncio.sleep(_STEP_S)
     reset(transport)
 
 
-def _unsent(transport: asyncio.Transport) -> bool:
+def unsent(transport: asyncio.Transport) -> bool:
+    """Whether anything that was written has not reached the peer's kernel."""
     if transport.get_write_buffer_size():
         return True
     try:

@@ -26,6 +26,10 @@ UNSENT: Final = (1, 0)
 a stall is seen at once. Not 0: uvloop's TLS pauses at "as much as", so an empty buffer would do."""
 
 
+JOINED: Final = 16 * 1024
+"""Bytes up to which pieces are copied together: a head with its new `Host` and a short body."""
+
+
 class Session(Protocol):
     """What one route gives to its connections; `server` provides it."""
 
@@ -63,15 +67,23 @@ class Session(Protocol):
         """A caller is gone."""
 
 
-def write(transport: asyncio.Transport | None, pieces: list[bytes]) -> None:
+def write(transport: asyncio.Transport, data: bytes) -> None:
     """Write now. A transport that has just closed raises; its `connection_lost` says the rest."""
+    try:
+        transport.write(data)
+    except (RuntimeError, OSError):
+        return
+
+
+def write_all(transport: asyncio.Transport | None, pieces: list[bytes]) -> None:
+    """Write pieces in order; joined where that is cheaper than a system call that gathers them."""
     if transport is None or not pieces:
         return
+    if len(pieces) == 1 or sum(map(len, pieces)) <= JOINED:
+        write(transport, b"".join(pieces) if len(pieces) > 1 else pieces[0])
+        return
     try:
-        if len(pieces) == 1:
-            transport.write(pieces[0])
-        else:
-            transport.writelines(pieces)
+        transport.writelines(pieces)
     except (RuntimeError, OSError):
         return
 
@@ -112,7 +124,8 @@ class Upstream(asyncio.Protocol):
         self._caller: Caller | None = caller
         self._now = caller.session.now
         self._finished = False
-        self._heard_ns = 0
+        self._quiet_ns = 0
+        """When something last passed, or could: silence is counted from there."""
         self._watch: asyncio.TimerHandle | None = None
 
     # From the loop
@@ -121,11 +134,11 @@ class Upstream(asyncio.Protocol):
         """Connected, TLS included."""
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(*UNSENT)
-        self._heard_ns = self._now()
+        self._quiet_ns = self._now()
         if self._caller is None or self._caller.transport is None:
             self.transport.close()
             return
-        self._caller.connected(self, self._heard_ns, address_of(transport, "peername"))
+        self._caller.connected(self, self._quiet_ns, address_of(transport, "peername"))
         timeout_s = self._caller.session.read_timeout_s
         if timeout_s is not None:
             self._look(timeout_s)
@@ -133,11 +146,11 @@ class Upstream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Pass the upstream's bytes on, then let the tap hear them. The hot path."""
         at = self._now()
-        self._heard_ns = at
+        self._quiet_ns = at
         caller = self._caller
         if caller is None or (transport := caller.transport) is None:
             return
-        write(transport, [data])
+        write(transport, data)
         pairing = caller.pairing
         if pairing is None:
             return
@@ -148,7 +161,7 @@ class Upstream(asyncio.Protocol):
             caller.deafen(fault)
             return
         if pairing.tunnel and not caller.requests.raw:
-            write(self.transport, caller.requests.release())
+            write_all(self.transport, caller.requests.release())
 
     def eof_received(self) -> bool:
         """The upstream will send no more: so the caller is told."""
@@ -204,6 +217,11 @@ class Upstream(asyncio.Protocol):
 
     # From the caller's side
 
+    def send(self, pieces: list[bytes]) -> None:
+        """Pass the caller's bytes on."""
+        self._quiet_ns = self._now()
+        write_all(self.transport, pieces)
+
     def caller_finished(self) -> None:
         """The caller sent its FIN."""
         if self.transport is None:
@@ -230,6 +248,7 @@ class Upstream(asyncio.Protocol):
 
     def resume_reading(self) -> None:
         """Read again."""
+        self._quiet_ns = self._now()
         if self.transport is not None:
             self.transport.resume_reading()
 
@@ -247,10 +266,19 @@ class Upstream(asyncio.Protocol):
         caller = self._caller
         if caller is None or self.transport is None:
             return
-        waiting = caller.pairing is not None and caller.pairing.current is not None
-        silent_s = (self._now() - self._heard_ns) / 1e9 if waiting else 0.0
+        silent_s = (self._now() - self._quiet_ns) / 1e9 if self._due(caller) else 0.0
         if silent_s >= timeout_s:
-            caller.cut(Outcome.upstream_timeout, f"silent for {silent_s:.0f} s", drain=True)
+            caller.cut(Outcome.upstream_timeout, f"silent for {timeout_s:g} s", drain=True)
             return
         loop = asyncio.get_running_loop()
         self._watch = loop.call_later(timeout_s - silent_s, self._look, timeout_s)
+
+    def _due(self, caller: Caller) -> bool:
+        """Whether it is the upstream that should do something, and could."""
+        flow = caller.pairing.current if caller.pairing is not None else None
+        if flow is None or self.transport is None:
+            return False
+        if caller.transport is not None and caller.transport.get_write_buffer_size():
+            return False  # what it says is not read before the caller has read what it said
+        unsent = self.transport.get_write_buffer_size() > 0
+        return flow.requested or caller.requests.raw or unsent

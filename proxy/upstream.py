@@ -7,6 +7,9 @@ can be mixed up. Addresses are tried in turn within one time-out; a look-up is k
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
+import os
 import socket
 import ssl
 from typing import TYPE_CHECKING, Final
@@ -14,12 +17,18 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from .caller import Refusal
+from .closing import was_reset
 from .relay import Upstream, words
 from .wire.exchange import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .address import Origin
     from .caller import Caller
+
+LOOK_S: Final = 0.2
+"""How often a connect that takes its time looks whether its caller is still there."""
 
 _REASONS: Final = {502: "Bad Gateway", 504: "Gateway Timeout"}
 
@@ -41,11 +50,15 @@ class Reach:
         self._addresses: list[str] = []
 
     async def connect(self, caller: Caller) -> None:
-        """Connect for this caller; it hears `connected` or `refused`, once."""
+        """Connect for this caller; it hears `connected` or `refused`, once. One that has gone is cut."""
         try:
-            async with asyncio.timeout(self._timeout_s):
-                await self._connect(caller)
-        except (OSError, ssl.SSLError, TimeoutError) as fault:
+            async with asyncio.timeout(self._timeout_s) as limit:
+                with _while_there(caller, limit):
+                    await self._connect(caller)
+        except OSError as fault:  # a TLS fault and a time-out are of this kind too
+            if _gone(caller):
+                caller.cut(Outcome.client_gone, os.strerror(errno.ECONNRESET), drain=False)
+                return
             self._addresses = []
             caller.refused(refusal(self._origin, fault, self._timeout_s))
 
@@ -84,6 +97,34 @@ class Reach:
         await loop.create_connection(
             lambda: Upstream(caller), *where, ssl=self._tls, server_hostname=name
         )
+
+
+def _gone(caller: Caller) -> bool:
+    return caller.transport is None or was_reset(caller.transport)
+
+
+@contextlib.contextmanager
+def _while_there(caller: Caller, limit: asyncio.Timeout) -> Iterator[None]:
+    """Let the time be up as soon as the caller has gone.
+
+    It is not read while there is nowhere to write to, so the loop does not hear its reset. Reading on,
+    with a bound, would not do: a prompt beyond the bound stops the reading all the same.
+    """
+    loop = asyncio.get_running_loop()
+    timer: asyncio.TimerHandle
+
+    def look() -> None:
+        nonlocal timer
+        if not _gone(caller):
+            timer = loop.call_later(LOOK_S, look)
+        elif not limit.expired():
+            limit.reschedule(loop.time())
+
+    timer = loop.call_later(LOOK_S, look)
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def refusal(origin: Origin, fault: BaseException, timeout_s: float) -> Refusal:

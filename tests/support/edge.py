@@ -175,19 +175,26 @@ class Endpoint:
         return f"waited for {what}, got {len(self.received)} bytes in all, unread end {tail!r}"
 
     def _readable(self) -> None:
+        # To its end: once libuv has told of an error, it does not watch the socket any more, and the
+        # error may stand behind data.
+        while self._reading and self._read_once():
+            pass
+
+    def _read_once(self) -> bool:
         try:
             data = self._sock.recv(1 << 16)
         except BlockingIOError:
-            return
+            return False
         except ConnectionError:
             self._reset_seen()
-            return
+            return False
         at_ns = time.monotonic_ns()
         self._keep(data if self._tls is None else self._tls.decrypt(data), at_ns)
         if not data or (self._tls is not None and self._tls.closed):
             self.stop_reading()
             self.fin_ns = at_ns
         self._news.set()
+        return bool(data)
 
     def _keep(self, plain: bytes, at_ns: int) -> None:
         if plain:
