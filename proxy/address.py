@@ -28,6 +28,13 @@ _AUTHORITY: Final = re.compile(
 _MAX_PORT: Final = 65535
 _WRITE_LISTEN: Final = "write host:port, such as 127.0.0.1:8484, 0.0.0.0:8484 or [::1]:8484"
 _WRITE_ORIGIN: Final = "write scheme, host and port, such as http://127.0.0.1:8000"
+_WRITE_NETWORK: Final = (
+    "write an address or a network, such as 10.0.0.7, 192.168.1.0/24 or fd00::/8"
+)
+_NO_NETWORK: Final = (
+    "holds something that is no IP address and no network (names are not looked up)"
+)
+_MAPPED: Final = ipaddress.IPv6Network("::ffff:0:0/96")
 _NO_HOST: Final = ("names no host that can be read", _WRITE_ORIGIN)
 _CREDENTIALS: Final = (
     "has an @ in it: credentials there would be dropped",
@@ -101,6 +108,39 @@ class Address:
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """One address, or all that begin alike: `10.0.0.7`, `192.168.1.0/24`, `fd00::/8`."""
+
+    text: str
+    """`192.168.1.0/24`; of one address that address alone. IPv4 that was written as IPv6 (RFC 4291 section
+    2.5.5.2) stands here as IPv4."""
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read an address or a network. Raises UnusableError."""
+        try:
+            wide = ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            raise UnusableError((_NO_NETWORK, _WRITE_NETWORK)) from None
+        if _ip(text.partition("/")[0]) != wide.network_address:
+            what = f"{text} is one address with the size of a network"
+            raise UnusableError((what, f"write {wide} for the network, or the address alone"))
+        block = _unmapped(wide)
+        alone = block.prefixlen == block.max_prefixlen
+        return cls(str(block.network_address if alone else block))
+
+    def holds(self, host: str) -> bool:
+        """Whether a peer's address, as the system gives it, lies in it."""
+        address = _ip(host)
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+            address = address.ipv4_mapped  # a caller over IPv4 at a socket that takes both
+        return address is not None and address in ipaddress.ip_network(self.text)
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Scheme, host and port of an upstream (RFC 6454 section 4)."""
 
@@ -139,7 +179,7 @@ class Origin:
             raise UnusableError(("holds characters that no URL holds", _WRITE_ORIGIN))
         url = _split(text)
         found = _AUTHORITY.fullmatch(url.netloc)
-        faults = [*_scheme_faults(url), *_authority_faults(found)]
+        faults = [*_scheme_faults(url, found), *_authority_faults(found)]
         faults += _rest_faults(url, client_url, "the URL without it" if faults else _origin(url))
         if faults or found is None:
             raise UnusableError(*faults)
@@ -180,6 +220,15 @@ def _ip(host: str) -> _Ip | None:
         return None
 
 
+def _unmapped(
+    block: ipaddress.IPv4Network | ipaddress.IPv6Network,
+) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    if isinstance(block, ipaddress.IPv4Network) or not block.subnet_of(_MAPPED):
+        return block
+    low = int(block.network_address) & 0xFFFF_FFFF
+    return ipaddress.IPv4Network((low, block.prefixlen - 96))
+
+
 def _brackets_hold_ipv6(found: re.Match[str]) -> bool:
     return found["v6"] is None or isinstance(_ip(found["v6"]), ipaddress.IPv6Address)
 
@@ -194,8 +243,10 @@ def _not_an_address(text: str) -> str:
     return "is not an address"
 
 
-def _scheme_faults(url: SplitResult) -> Iterator[tuple[str, str]]:
-    if not url.scheme:
+def _scheme_faults(url: SplitResult, found: re.Match[str] | None) -> Iterator[tuple[str, str]]:
+    if not url.scheme and found is None:  # `name:password` would be no host either: not repeated
+        yield "has no scheme", "write http:// or https:// in front"
+    elif not url.scheme:
         yield "has no scheme", f"write http://{url.netloc} or https://{url.netloc}"
     elif url.scheme not in DEFAULT_PORTS:
         yield f"has the scheme {url.scheme}", "write http:// or https://"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from . import clock
 from .closing import drain_then_reset, reset, unread
+from .doorway import Doorway
 from .log import Event
 from .relay import address_of
 from .upstream import Reach
@@ -36,6 +37,8 @@ class Floor:
     callers: set[Caller] = field(default_factory=set)
     connections: int = 0
     """Callers so far: the number of the last one."""
+    turned_away: int = 0
+    """Callers for whom there was no room, or who are not in the allow-list."""
     tap_failures: int = 0
     dials: set[asyncio.Task[None]] = field(default_factory=set)
     """Connections that are being made: nobody waits for them at the end."""
@@ -56,6 +59,7 @@ class RouteSession:
         self._route = route
         self._floor = floor
         self._reach = Reach(route.upstream, route.connect_timeout_s)
+        self.doorway = Doorway(route, floor)
         self.tap = floor.tap
         self.now = clock.monotonic_ns
         self.host = route.upstream.authority.encode() if route.host == "upstream" else None
@@ -64,10 +68,8 @@ class RouteSession:
     def joined(self, caller: Caller) -> Opening | None:
         """A caller came: what all its exchanges share. None when there is no room for one more."""
         floor, transport = self._floor, caller.transport
-        listen, limit = str(self._route.listen), floor.connections_limit
-        if transport is None or len(floor.callers) >= limit:
-            sentence = f"{listen} turned a caller away: {limit} connections are open"
-            floor.log.say(Event.CONNECTION_REFUSED, sentence, listen=listen, limit=limit)
+        if transport is None or len(floor.callers) >= floor.connections_limit:
+            self.doorway.have_no_room()
             return None
         floor.callers.add(caller)
         floor.connections += 1
@@ -86,6 +88,8 @@ class RouteSession:
 
     def dial(self, caller: Caller) -> None:
         """Connect to the upstream for this caller."""
+        if caller.requests.tls_hello and caller.transport is not None:
+            self.doorway.hear_tls(address_of(caller.transport, "peername"))
         self._floor.start(self._reach.connect(caller), self._floor.dials)
 
     def break_off(self, transport: asyncio.Transport, *, drain: bool) -> None:

@@ -59,6 +59,11 @@ class RequestSide:
         """True when no message has begun that has not ended."""
         return not self.raw and not self._begun
 
+    @property
+    def tls_hello(self) -> bool:
+        """True when what came first is a TLS handshake (RFC 8446 section 5.1): no HTTP begins so."""
+        return self.raw and self._framing.raw_head.startswith(b"\x16")
+
     def feed(self, data: bytes) -> tuple[list[bytes], list[Cut]]:
         """Return the pieces to pass on now, in order, and the cuts for the tap."""
         if self.raw:
