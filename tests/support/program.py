@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 import orjson
 
+from analysis.store.folder import pieces
 from proxy.journal.lines import read_lines
 from proxy.journal.record import Loss, Record
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WITHIN_S = 30.0
+STATUS = '[status]\nlisten = "127.0.0.1:0"\n'
+"""Of a config file: status pages at a free port."""
 
 
 async def eventually(check: Callable[[], Any], what: str, within: float = WITHIN_S) -> Any:
@@ -46,6 +49,7 @@ class Program:
         """`config` is TOML for a config file; routes there win over `upstream` if it is empty.
 
         Unless it says otherwise no upstream is asked to count: a scripted one would count the questions.
+        Nor are there status pages; `config` with `STATUS` has them.
         """
         self.journal = folder / "journal"
         self._folder = folder
@@ -54,6 +58,8 @@ class Program:
             command += ["--listen", "127.0.0.1:0", "--upstream", upstream]
         if "[tokenizer]" not in config:
             config += '\n[tokenizer]\nserver = "off"\n'
+        if "[status]" not in config and "--status" not in flags:
+            config += "\n[status]\nenabled = false\n"
         (folder / "config.toml").write_text(config)
         command += ["--config", str(folder / "config.toml")]
         self._command = command
@@ -79,6 +85,11 @@ class Program:
             self.process.kill()
         self.process.wait()
         await eventually(lambda: not self._reader.is_alive(), "its recorder ends")
+
+    async def status_port(self) -> int:
+        """Where its status pages are."""
+        said = await eventually(lambda: self.event("status.listening"), "it has status pages")
+        return int(said["listen"].rpartition(":")[2])
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -118,12 +129,12 @@ class Program:
     def lines(self) -> list[Any]:
         """All lines of all segments: records and damages."""
         segments = [p for p in sorted(self.journal.glob("*.jsonl")) if p.name[0].isdigit()]
-        return [line for path in segments for line in read_lines([path.read_bytes()])]
+        return [line for path in segments for line in read_lines(pieces(path))]
 
     def losses(self) -> list[Loss]:
         """What the journal says was lost."""
         files = sorted(self.journal.glob("loss-*.jsonl"))
-        lines = [line for path in files for line in path.read_bytes().splitlines()]
+        lines = [line for path in files for line in b"".join(pieces(path)).splitlines()]
         return [msgspec.json.decode(line, type=Loss) for line in lines]
 
     async def wait_records(self, count: int, within: float = WITHIN_S) -> list[Record]:
