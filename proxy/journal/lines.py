@@ -8,7 +8,7 @@ quotes would be escaped), so a record that a crash glued behind a torn one is fo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
@@ -41,6 +41,17 @@ class Damage:
     reason: str
 
 
+class Piece(NamedTuple):
+    """What was read, and where it stands."""
+
+    line: int
+    """From 1."""
+    data: bytes | None
+    """Its bytes, without the line's end; None: a line too long to be kept."""
+    read: Record | Damage | None
+    """None: a blank line."""
+
+
 class _Version(msgspec.Struct):
     v: int
 
@@ -50,7 +61,7 @@ _record: Final = msgspec.json.Decoder(Record)
 _version: Final = msgspec.json.Decoder(_Version)
 _fields: Final = msgspec.json.Decoder(dict)
 
-_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What a decoder raises: no JSON or another shape, no UTF-8, nested too deep."""
 
 
@@ -74,11 +85,21 @@ def read_lines(
     `data` may be cut anywhere. A last line without its end counts if it is whole: its writer lost no
     more than the line feed.
     """
+    for piece in read_pieces(data, upgrades):
+        if piece.read is not None:
+            yield piece.read
+
+
+def read_pieces(data: Iterable[bytes], upgrades: Sequence[Upgrade] = UPGRADES) -> Iterator[Piece]:
+    """As `read_lines`, with all bytes: those of one line's pieces put together are the line."""
     for number, line in enumerate(_split(data), start=1):
         if isinstance(line, int):
-            yield Damage(number, line, f"longer than {LONGEST_LINE} bytes")
+            too_long = Damage(number, line, f"longer than {LONGEST_LINE} bytes")
+            yield Piece(number, None, too_long)
         elif line.strip():
             yield from _read_line(number, line, upgrades)
+        else:
+            yield Piece(number, line, None)
 
 
 def _split(data: Iterable[bytes]) -> Iterator[bytes | int]:
@@ -100,14 +121,15 @@ def _split(data: Iterable[bytes]) -> Iterator[bytes | int]:
         yield passed + len(rest) if passed else bytes(rest)
 
 
-def _read_line(number: int, line: bytes, upgrades: Sequence[Upgrade]) -> Iterator[Record | Damage]:
+def _read_line(number: int, line: bytes, upgrades: Sequence[Upgrade]) -> Iterator[Piece]:
     whole = _read(line, upgrades)
     if isinstance(whole, Record):
-        yield whole
+        yield Piece(number, line, whole)
         return
     for piece in _glued(line):
         read = whole if len(piece) == len(line) else _read(piece, upgrades)
-        yield Damage(number, len(piece), read) if isinstance(read, str) else read
+        what = Damage(number, len(piece), read) if isinstance(read, str) else read
+        yield Piece(number, piece, what)
 
 
 def _glued(line: bytes) -> Iterator[bytes]:
@@ -126,28 +148,28 @@ def _read(line: bytes, upgrades: Sequence[Upgrade]) -> Record | str:
     try:
         record = _record.decode(line)
         return record if record.v == newest else _upgraded(line, upgrades)
-    except _UNREADABLE as fault:
+    except UNREADABLE as fault:
         return _upgraded(line, upgrades) if _is_other_version(line, newest) else str(fault)
 
 
 def _is_other_version(line: bytes, newest: int) -> bool:
     try:
         return _version.decode(line).v != newest
-    except _UNREADABLE:
+    except UNREADABLE:
         return False
 
 
 def _upgraded(line: bytes, upgrades: Sequence[Upgrade]) -> Record | str:
-    """For a line whose version has been read: the dict of it decodes too."""
-    fields: Fields = _fields.decode(line)
-    version, newest = fields["v"], len(upgrades) + 1
+    """For a line whose version has been read; of its other fields nothing is known to be sound."""
+    version, newest = _version.decode(line).v, len(upgrades) + 1
     if not 1 <= version <= newest:
         return f"version {version}: this turnscope reads 1 to {newest}; use a newer one"
     try:
+        fields: Fields = _fields.decode(line)
         for step in upgrades[version - 1 :]:
             fields = step(fields)
         return msgspec.convert(fields | {"v": newest}, Record)
-    except (msgspec.ValidationError, LookupError, TypeError, ValueError) as fault:
+    except (*UNREADABLE, LookupError, TypeError, ValueError) as fault:
         return f"version {version} does not upgrade: {fault}"
 
 

@@ -7,11 +7,15 @@ the first request byte. No prompt text, no answer text and no credential is ever
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
 VERSION: Final = 1
+
+Int = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+"""A whole number of 64 bits. None of a record is longer, so a longer one is damage, and no arithmetic
+behind it has to expect one."""
 
 Kind = Literal["turn", "hidden", "not_generation"]
 Cause = Literal["system", "tools", "model", "history rewritten", "time-out", "server"]
@@ -49,10 +53,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The target's path as sent, without what may hold a credential; null also when it is no path."""
     model: str | None = None
     stream: bool | None = None
-    bytes: int = 0
+    bytes: Int = 0
     """Bytes of the whole request as it came, head and framing included."""
-    max_tokens: int | None = None
-    sampling: dict[str, float | int | str | bool] = {}
+    max_tokens: Int | None = None
+    sampling: dict[str, float | Int | str | bool] = {}
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,9 +64,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     part: Literal["system", "tools", "history", "tool_results", "question", "media", "template"]
     role: str
-    tokens: int | None
+    tokens: Int | None
     """Null: not counted, `source` says why."""
-    count: int = 0
+    count: Int = 0
     """Messages in it, or tools, or media; 0 for the template."""
     source: str
     """How it was counted: `server tokenizer`, `tiktoken o200k_base`, `tiktoken o200k_base, scaled to usage`,
@@ -74,8 +78,8 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
 
     set_hash: str
     """Names the file `tools-<hash>.json` beside the segments: names and tokens, no descriptions."""
-    count: int
-    tokens: int | None
+    count: Int
+    tokens: Int | None
     called: list[str] = []
     """Names, one for each call in this answer."""
 
@@ -83,41 +87,41 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
 class Timings(msgspec.Struct, frozen=True, kw_only=True):
     """Marks that this proxy observed, ns after the first request byte. Null: it did not happen."""
 
-    request_head_ns: int | None = None
-    request_end_ns: int | None = None
+    request_head_ns: Int | None = None
+    request_end_ns: Int | None = None
     """u0: the last request byte came. The origin of TTFT."""
-    upstream_dial_ns: int | None = None
+    upstream_dial_ns: Int | None = None
     """Null when an earlier exchange had opened the connection."""
-    upstream_connected_ns: int | None = None
+    upstream_connected_ns: Int | None = None
     """Negative when the connection was reused: so long before this exchange was it ready."""
-    upstream_sent_ns: int | None = None
-    response_head_ns: int | None = None
-    first_byte_ns: int | None = None
-    first_event_ns: int | None = None
-    first_token_ns: int | None = None
-    first_reasoning_ns: int | None = None
-    first_visible_text_ns: int | None = None
-    first_tool_call_ns: int | None = None
-    last_token_ns: int | None = None
-    terminal_event_ns: int | None = None
-    end_ns: int
+    upstream_sent_ns: Int | None = None
+    response_head_ns: Int | None = None
+    first_byte_ns: Int | None = None
+    first_event_ns: Int | None = None
+    first_token_ns: Int | None = None
+    first_reasoning_ns: Int | None = None
+    first_visible_text_ns: Int | None = None
+    first_tool_call_ns: Int | None = None
+    last_token_ns: Int | None = None
+    terminal_event_ns: Int | None = None
+    end_ns: Int
 
 
 class Output(msgspec.Struct, frozen=True, kw_only=True):
     """What was generated."""
 
-    tokens: int | None = None
+    tokens: Int | None = None
     source: str = "unknown"
     """`usage`, `timings`, `continuous usage`, `tiktoken <encoding>` or `unknown`."""
-    reasoning_tokens: int | None = None
-    k1: int | None = None
+    reasoning_tokens: Int | None = None
+    k1: Int | None = None
     """Tokens in the first token event; null: the server did not say, 1 is assumed where needed."""
-    events: int | None = None
+    events: Int | None = None
     """Events that carried output; null when the reply was not streamed."""
     tokens_per_event: float | None = None
-    gap_p50_ns: int | None = None
-    gap_p95_ns: int | None = None
-    gap_max_ns: int | None = None
+    gap_p50_ns: Int | None = None
+    gap_p95_ns: Int | None = None
+    gap_max_ns: Int | None = None
     content_kind: Literal["prose", "code", "tool_call", "mixed"] | None = None
     finish_reason: str | None = None
 
@@ -125,22 +129,22 @@ class Output(msgspec.Struct, frozen=True, kw_only=True):
 class UsageReport(msgspec.Struct, frozen=True, kw_only=True):
     """The server's bill. Null: it did not say."""
 
-    input: int | None = None
-    output: int | None = None
-    cached: int | None = None
-    cache_write: int | None = None
-    reasoning: int | None = None
+    input: Int | None = None
+    output: Int | None = None
+    cached: Int | None = None
+    cache_write: Int | None = None
+    reasoning: Int | None = None
 
 
 class Counting(msgspec.Struct, frozen=True, kw_only=True):
     """How the parts were counted, and how far off the count was."""
 
     tokenizer: str | None = None
-    counted: int | None = None
+    counted: Int | None = None
     """Sum over the parts before scaling."""
-    billed: int | None = None
+    billed: Int | None = None
     """The server's own number for the whole prompt."""
-    residual: int | None = None
+    residual: Int | None = None
     """billed - counted: template tokens, and what a foreign tokenizer gets wrong."""
     scale: float | None = None
     """Factor put on the counted parts; null when they were left as counted."""
@@ -151,9 +155,9 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
 
     part: Literal["system", "tools", "history", "tool_results", "question", "media", "template"]
     tool: str | None = None
-    message: int | None = None
+    message: Int | None = None
     """Of the request's messages, from 0; null: in none, as tools are."""
-    offset: int
+    offset: Int
     """Characters that are still the same, from the start of the message, the tool or the system prompt."""
 
 
@@ -162,15 +166,15 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
 
     parent: str | None = None
     """The id of the earlier exchange."""
-    parent_age_ns: int | None = None
+    parent_age_ns: Int | None = None
     """Its end to this first request byte; negative if it still ran."""
-    shared: int | None = None
+    shared: Int | None = None
     difference: Difference | None = None
     """Null: all of the earlier prompt stands in front of this one, or all of this in front of that."""
-    expected: int | None = None
+    expected: Int | None = None
     """Tokens that a cache which keeps every prompt would have: an upper estimate."""
-    reported: int | None = None
-    lost: int | None = None
+    reported: Int | None = None
+    lost: Int | None = None
     cause: Cause | None = None
     """Null: not lost more than a block, or not known why."""
 
@@ -178,30 +182,30 @@ class Prefix(msgspec.Struct, frozen=True, kw_only=True):
 class Load(msgspec.Struct, frozen=True, kw_only=True):
     """Exchanges in flight through this proxy, this one included; not what the server ran."""
 
-    in_flight_at_arrival: int | None = None
+    in_flight_at_arrival: Int | None = None
     in_flight_mean: float | None = None
     """Weighted by time over this exchange."""
-    in_flight_peak: int | None = None
+    in_flight_peak: Int | None = None
 
 
 class Self(msgspec.Struct, frozen=True, kw_only=True):
     """What this proxy itself did to the exchange."""
 
-    first_ns: int | None = None
+    first_ns: Int | None = None
     """Own delay of the first reply piece, socket read to socket write: a lower bound."""
-    worst_ns: int | None = None
-    lateness_ns: int | None = None
-    left_out_bytes: int = 0
+    worst_ns: Int | None = None
+    lateness_ns: Int | None = None
+    left_out_bytes: Int = 0
     """Bytes that flowed but were not kept for reading."""
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One exchange."""
 
-    v: int = VERSION
+    v: Int = VERSION
     id: str
     """`<run>-<number>`: numbers of a run have no gaps unless records were lost."""
-    at_unix_ns: int
+    at_unix_ns: Int
     """Wall time of the first request byte."""
     route: str
     label: str = ""
@@ -224,13 +228,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     output: Output
     usage: UsageReport
     counting: Counting
-    reported: dict[str, float | int | str | None] = {}
+    reported: dict[str, float | Int | str | None] = {}
     """The server's own figures, under its own names."""
     prefix: Prefix | None = None
     """Null: not compared."""
     load: Load
     self: Self
-    stall_ns: int = 0
+    stall_ns: Int = 0
     """Time in which the caller did not read what had come for it."""
     outcome: OutcomeName
     generation: Generation
@@ -239,9 +243,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """The upstream's own name of the error."""
     error_detail: str | None = None
     """Why the transport ended as it did, in the system's words (`Connection refused`)."""
-    status: int | None = None
+    status: Int | None = None
     """The upstream's; null when no response head came from it."""
-    reply_bytes: int = 0
+    reply_bytes: Int = 0
     model_served: str | None = None
     server: str | None = None
     """What answered calls itself: the `Server` header."""
@@ -254,7 +258,7 @@ class ToolEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One tool of a set: its name and what its definition costs."""
 
     name: str
-    tokens: int | None
+    tokens: Int | None
     """As counted, before any scaling to the bill."""
     server: str | None = None
     """MCP server, where the name says so."""
@@ -263,7 +267,7 @@ class ToolEntry(msgspec.Struct, frozen=True, kw_only=True):
 class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
     """The file `tools-<hash>.json`: what a set of tool definitions holds, without their text."""
 
-    v: int = VERSION
+    v: Int = VERSION
     set_hash: str
     source: str
     """How the tokens were counted."""
@@ -273,7 +277,20 @@ class ToolSet(msgspec.Struct, frozen=True, kw_only=True):
 class Loss(msgspec.Struct, frozen=True, kw_only=True):
     """A line of `loss-<date>-<pid>-<n>.jsonl`: exchanges that left no record."""
 
-    v: int = VERSION
-    at_unix_ns: int
+    v: Int = VERSION
+    at_unix_ns: Int
     ids: list[str]
     why: str
+
+
+class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of `forgotten.jsonl`: files, or lines of them, were removed on purpose."""
+
+    v: Int = VERSION
+    at_unix_ns: Int
+    """Wall time of the removal."""
+    before_unix_ns: Int
+    """All that was removed began before this; what began before it may be missing."""
+    files: Int
+    """Files that were removed or written anew."""
+    bytes: Int
