@@ -7,12 +7,16 @@ then or the last one is just that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from .base import ReplyReading
 
 if TYPE_CHECKING:
     from .base import ReplyReader
+
+
+START_BOUND: Final = 64 * 1024
+"""Bytes of a beginning that are looked at: by then a form shows, or it is taken as at the end."""
 
 
 class Choice(Protocol):
@@ -53,7 +57,8 @@ class DeferredReply:
 
     def _decide(self, *, last: bool) -> None:
         held = bytes(self._held)
-        self._reader = self._choose(held, last=last)
+        last = last or len(held) >= START_BOUND
+        self._reader = self._choose(held[:START_BOUND], last=last)
         if self._reader is not None:
             self._held.clear()
             self._reader.feed(held, self._at_ns)

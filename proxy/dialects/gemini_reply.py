@@ -92,11 +92,11 @@ def _output(part: JsonObject, tally: Tally) -> Iterator[tuple[Channel, str]]:
     yield "reasoning" if part.get("thought") is True else "text", as_text(part.get("text"))
     call = as_object(part.get("functionCall"))
     if name := as_text(call.get("name")):
-        tally.called.append(name)
+        tally.named(name)
         yield "tool_call", name
     yield "tool_call", _arguments(call)
     if code := as_object(part.get("executableCode")):
-        tally.called.append(_CODE)
+        tally.named(_CODE)
         yield "tool_call", as_text(code.get("code"))
     if media := as_object(part.get("inlineData")):
         tally.note("media_output", "reply", as_text(media.get("mimeType"))[:40])

@@ -34,9 +34,6 @@ _FIGURES: Final = (
     "prompt_eval_duration", "eval_count", "eval_duration",
 )  # fmt: skip
 
-_FIRST_LINE_BOUND: Final = 64 * 1024
-"""Bytes: no line of a stream is longer, so what is, is a whole answer."""
-
 
 def ollama_reply(reply: ReplyHead) -> ReplyReader:
     """A reader for the reply that begins with this head."""
@@ -44,12 +41,14 @@ def ollama_reply(reply: ReplyHead) -> ReplyReader:
         return JsonReply(reply, OllamaAnswer(), NdjsonParser())
 
     def choose(start: bytes, *, last: bool) -> ReplyReader | None:
-        """Servers that imitate Ollama label lines as JSON; only the first line tells them apart."""
+        """Servers that imitate Ollama label lines as JSON; only the first line tells them apart.
+
+        A first line that has no end in what is looked at is a whole answer: none of a stream is so long.
+        """
         line, ended, _rest = start.lstrip().partition(b"\n")
         if ended and as_object(read_json(line)).get("done") is False:
             return JsonReply(reply, OllamaAnswer(), NdjsonParser())
-        whole = last or ended or len(line) > _FIRST_LINE_BOUND
-        return JsonReply(reply, OllamaAnswer()) if whole else None
+        return JsonReply(reply, OllamaAnswer()) if last or ended else None
 
     return DeferredReply(choose)
 

@@ -17,6 +17,7 @@ from .json_text import read_json
 from .openai_chat_prompt import ChatPrompt
 from .openai_chat_reply import ChatReply
 from .openai_chat_slices import slices
+from .openai_chat_token import take_token
 from .reply import JsonReply
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class OpenAiChat:
     def reply_reader(self, request: RequestHead, reply: ReplyHead) -> ReplyReader:
         """A reader for the stream or the one object."""
         del request  # a server may stream unasked, and answer whole where a stream was asked for
-        return JsonReply(reply, ChatReply())
+        return JsonReply(reply, ChatReply(), shortcut=take_token)
 
 
 def _response_format(value: JsonObject) -> Iterator[Note]:

@@ -6,7 +6,7 @@ one reading serves both; what differs is how the pieces of a tool call are told 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from .fields import as_count, as_items, as_object, as_objects, as_text
@@ -24,6 +24,12 @@ _REASONING: Final = (
     "reasoning_content",  # llama.cpp, SGLang, DeepSeek, older vLLM; some send both with one text
 )
 _THINKING_PARTS: Final = ("thinking", "reasoning")
+
+_OPEN_BOUND: Final = 256
+"""Calls of one reply that are told apart by their index at a time."""
+
+_NAME_BOUND: Final = 1024
+"""Characters of a name, or of an id, that are looked at."""
 
 
 class ChatReply:
@@ -101,8 +107,10 @@ class _Call:
 
     identity: str
     """Its `id`; empty when the server gave none."""
-    position: int
-    """Where its name stands in the tally."""
+    number: int
+    """The tally's."""
+    name: str
+    """As far as it came."""
 
 
 class _Calls:
@@ -118,20 +126,25 @@ class _Calls:
     def take(self, choice: int, piece: JsonObject, tally: Tally, *, follows: bool = False) -> None:
         """Count a piece of a call. `follows`: it is not the first one in its event."""
         inner = as_object(piece.get("function")) or as_object(piece.get("custom"))
-        name = as_text(inner.get("name"))
+        name = as_text(inner.get("name"))[:_NAME_BOUND]
         place = (choice, as_count(piece.get("index")))
         if name:
-            identity = as_text(piece.get("id"))
+            identity = as_text(piece.get("id"))[:_NAME_BOUND]
             call = self._open.get(place)
-            known = "" if call is None else tally.called[call.position]
+            known = "" if call is None else call.name
             unnumbered = place[1] is None and (follows or name != known)
             if call is None or unnumbered or _differ(identity, call.identity):
-                self._open[place] = _Call(identity, len(tally.called))
-                tally.call(name)
+                self._keep(place, _Call(identity, tally.call(name), name))
             elif name != known:
-                tally.called[call.position] = known + name
-                tally.add("tool_call", name)
+                tally.named_on(call.number, name)
+                self._keep(place, replace(call, name=(known + name)[:_NAME_BOUND]))
         tally.add("tool_call", _arguments(inner))
+
+    def _keep(self, place: tuple[int, int | None], call: _Call) -> None:
+        """Remember an open call; of too many the oldest is forgotten, which by then is whole."""
+        if len(self._open) >= _OPEN_BOUND and place not in self._open:
+            del self._open[next(iter(self._open))]
+        self._open[place] = call
 
 
 def _differ(one: str, other: str) -> bool:

@@ -50,6 +50,9 @@ _TEXTS: Final = ("input_prefix", "prompt", "suffix", "input_suffix")
 """Fields of the prompt in the order of most fill-in-the-middle templates. `input_*`: llama.cpp's
 `/infill`."""
 
+_PROMPTS_BOUND: Final = 256
+"""Prompts of one request whose bills are added up; servers number them from 0."""
+
 _STOPS: Final = ("stopped_eos", "stopped_word", "stopped_limit")
 """llama.cpp before it had `stop_type`."""
 
@@ -151,7 +154,10 @@ class _CompletionsReply:
 
     def _bill(self, value: JsonObject, tally: Tally) -> Usage:
         """Each prompt of several has a bill of its own: together they are the bill of the request."""
-        self._bills[as_count(value.get("index")) or 0] = Usage(
+        index = as_count(value.get("index")) or 0
+        if index >= _PROMPTS_BOUND:
+            return Usage()
+        self._bills[index] = Usage(
             input=as_count(value.get("tokens_evaluated")),
             output=as_count(value.get("tokens_predicted")),
             cached=first_count(value, "timings.cache_n"),

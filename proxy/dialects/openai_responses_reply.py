@@ -42,6 +42,10 @@ _ENDS: Final = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
     | {"response.done", "error"}
 )
+_ITEMS_BOUND: Final = 4096
+_KEY_BOUND: Final = 200
+"""Items of one response, and characters of what each is known by, that are remembered."""
+
 _RUNNING: Final = ("queued", "in_progress")
 
 
@@ -64,7 +68,7 @@ class ResponsesReply:
         kind = as_text(value.get("type")) or name
         item = as_object(value.get("item"))
         if kind in _DELTAS:
-            self._spoken |= _keys(value, item)
+            _remember(self._spoken, _keys(value, item))
             tally.add(_DELTAS[kind], as_words(value.get("delta", value.get("command"))))
         elif kind == "response.output_item.added":
             self._announce(item, _keys(value, item), tally)
@@ -91,7 +95,7 @@ class ResponsesReply:
         name = call_name(item)
         if name and not keys & self._announced:
             tally.call(name)
-        self._announced |= keys
+        _remember(self._announced, keys)
 
     def _complete(self, item: JsonObject, keys: set[str], tally: Tally) -> None:
         """A whole item: servers that send no deltas tell its content only here."""
@@ -99,7 +103,7 @@ class ResponsesReply:
         if not keys & self._spoken:
             for channel, text in outputs(item):
                 tally.add(channel, text)
-        self._spoken |= keys
+        _remember(self._spoken, keys)
 
     def _end(self, kind: str, response: JsonObject, tally: Tally) -> None:
         if not self._announced and not self._spoken:  # no item came before: all is in here
@@ -125,7 +129,14 @@ def _keys(value: JsonObject, item: JsonObject) -> set[str]:
     """What an item is known by: servers leave out one or the other."""
     index = as_count(value.get("output_index"))
     names = {as_text(value.get("item_id")), as_text(item.get("id")), as_text(item.get("call_id"))}
-    return (names - {""}) | ({f"#{index}"} if index is not None else set())
+    return {name[:_KEY_BOUND] for name in names if name} | (
+        {f"#{index}"} if index is not None else set()
+    )
+
+
+def _remember(known: set[str], keys: set[str]) -> None:
+    if len(known) < _ITEMS_BOUND:
+        known |= keys
 
 
 def _reason(response: JsonObject) -> str | None:

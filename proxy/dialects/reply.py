@@ -18,6 +18,8 @@ from .json_text import read_json
 from .tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from proxy.wire.exchange import Note
     from proxy.wire.head import ReplyHead
     from proxy.wire.sse import SseEvent
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 BODY_BOUND: Final = 32 * 2**20
 """Bytes of a whole JSON body held until its end; a longer one is not read."""
+
+_START_BOUND: Final = 4096
+"""Bytes of blanks after which the label decides. Some servers send line feeds while they compute."""
 
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 _BEGINNINGS: Final = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -60,11 +65,20 @@ class JsonReply:
     """A `ReplyReader` for every format whose replies are JSON objects."""
 
     def __init__(
-        self, reply: ReplyHead, interpreter: Interpreter, parser: EventParser | None = None
+        self,
+        reply: ReplyHead,
+        interpreter: Interpreter,
+        parser: EventParser | None = None,
+        shortcut: Callable[[bytes, Tally], bool] | None = None,
     ) -> None:
-        """Give a `parser` where the dialect knows the stream's form; else it is SSE or one object."""
+        """Give a `parser` where the dialect knows the stream's form; else it is SSE or one object.
+
+        `shortcut` reads an event from its bytes if that is of a common kind, as the interpreter would; it
+        says whether it was.
+        """
         self._reply = reply
         self._interpreter = interpreter
+        self._shortcut = shortcut
         self._tally = Tally(reply.status)
         self._parser = parser
         self._streamed = parser is not None
@@ -103,14 +117,15 @@ class JsonReply:
 
     def _decide(self) -> bytes:
         """Choose the form if the bytes tell by now; return those that have waited for it."""
-        start = bytes(self._held).lstrip(_BLANK)
+        start = bytes(self._held[:_START_BOUND]).lstrip(_BLANK)
         labelled = labelled_stream(self._reply)
-        if not start or (not labelled and any(f.startswith(start) for f in _BEGINNINGS)):
+        open_ = not start or (not labelled and any(f.startswith(start) for f in _BEGINNINGS))
+        if open_ and len(self._held) < _START_BOUND:
             return b""
         self._undecided = False
         held = bytes(self._held)
         self._held.clear()
-        if start[0] not in b"{[" and (labelled or start.startswith(_BEGINNINGS)):
+        if not start.startswith((b"{", b"[")) and (labelled or start.startswith(_BEGINNINGS)):
             self._streamed = True
             self._parser = SseParser()
         return held
@@ -152,6 +167,8 @@ class JsonReply:
 
     def _interpret(self, event: SseEvent, data: bytes) -> None:
         tally = self._tally
+        if self._shortcut is not None and event.name != "error" and self._shortcut(data, tally):
+            return
         objects = _objects(read_json(data))
         for item in objects:
             if event.name == "error" or says_error(item):

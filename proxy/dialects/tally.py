@@ -27,6 +27,10 @@ TEXT_BOUND: Final = 4 * 2**20
 """Characters of generated text kept for counting: a million tokens. Beyond it a note says so."""
 
 _REPORT_BOUND: Final = 64
+_CALLS_BOUND: Final = 256
+_NAME_BOUND: Final = 200
+"""Calls, and characters of a name, that are kept: a record holds no more of them."""
+
 _DEPTH_BOUND: Final = 4
 
 
@@ -36,8 +40,8 @@ class Tally:
     def __init__(self, status: int) -> None:
         self.model: str | None = None
         self.fingerprint: str | None = None
-        self.called: list[str] = []
-        """Names of called tools, one for each call."""
+        self._called: list[str] = []
+        self._calls = 0
         self._status = status
         self._at_ns: int | None = None
         self._first_event_ns: int | None = None
@@ -85,10 +89,23 @@ class Tally:
             self._in_token_event = True
             self._token_events.append(self._at_ns)
 
-    def call(self, name: str) -> None:
-        """A tool call began."""
-        self.called.append(name)
+    def call(self, name: str) -> int:
+        """A tool call began, and its name is output. Returns its number, from 0."""
         self.add("tool_call", name)
+        return self.named(name)
+
+    def named(self, name: str) -> int:
+        """A tool call began; the output that it is has been added, or will be."""
+        self._calls += 1
+        if self._calls <= _CALLS_BOUND:
+            self._called.append(name[:_NAME_BOUND])
+        return self._calls - 1
+
+    def named_on(self, call: int, more: str) -> None:
+        """More of the name of a call, by its number."""
+        if call < len(self._called):
+            self._called[call] = (self._called[call] + more)[:_NAME_BOUND]
+        self.add("tool_call", more)
 
     def finish(self, reason: str | None = None) -> None:
         """The generation is over. Of several reasons (several choices) the first is kept."""
@@ -172,7 +189,7 @@ class Tally:
             output_source=source,
             reported=dict(self._reported),
             finish_reason=self._finish_reason,
-            called=tuple(self.called),
+            called=tuple(self._called),
             text="".join(self._texts),
             error_type=self._error,
             error_event=self._failed and self._status < 400,

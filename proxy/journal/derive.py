@@ -62,6 +62,9 @@ class Derived:
     record: Record
     tool_set: ToolSet | None
     """None when no tools were offered; the same set comes again with every turn."""
+    token_event_ns: tuple[int, ...] = ()
+    """Time of each event that carried output, monotonic. Goes to no disk: what the record has of it are
+    percentiles. Empty when the reply was not streamed, or not read to its end."""
 
 
 def understand(exchange: Exchange[ReplyReader], dialect: Dialect) -> Understood:
@@ -81,6 +84,7 @@ def derive(exchange: Exchange[ReplyListener], understood: Understood, context: C
     prompt = compose(asked, said.usage.input, tokenizer, context.measured)
     verdict = generation(exchange, asked, heard)
     opening, ending = exchange.opening, exchange.ending
+    led_past = others.redirect(exchange.reply, opening.upstream) if exchange.reply else ()
     record = Record(
         id=f"{context.run}-{exchange.name}",
         at_unix_ns=opening.at_unix_ns,
@@ -114,10 +118,11 @@ def derive(exchange: Exchange[ReplyListener], understood: Understood, context: C
         server=others.server(exchange.reply.headers) if exchange.reply else None,
         fingerprint=others.plain(said.fingerprint),
         notes=others.notes(
-            exchange.notes, asked.notes, said.notes, (*prompt.notes, *context.notes)
+            exchange.notes, asked.notes, said.notes, (*prompt.notes, *context.notes), led_past
         ),
     )
-    return Derived(record, prompt.tool_set)
+    events = said.token_event_ns if said.streamed and not unread else ()
+    return Derived(record, prompt.tool_set, events)
 
 
 def _tokenizer(

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from proxy.wire.exchange import Note
 from proxy.wire.head import value
 
+from .keys import without_keys
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from proxy.wire.head import Headers, RequestHead
+    from proxy.wire.head import Headers, ReplyHead, RequestHead
 
 T = TypeVar("T")
 Scalar = float | int | str
@@ -29,6 +31,7 @@ _MOST_CALLS: Final = 256
 _MOST_FIELDS: Final = 64
 _MOST_NOTES: Final = 32
 
+_REDIRECTS: Final = (301, 302, 303, 307, 308)
 _BEHIND_PATH: Final = re.compile(r"[?#;&]|%(?:3[fF]|23|3[bB]|26)")
 _USERINFO: Final = re.compile(r"/[^/@]*:[^/@]*@")
 
@@ -46,17 +49,17 @@ def path(head: RequestHead) -> str | None:
     """
     if head.method == "CONNECT" or not head.path.startswith(("/", "*")):
         return None
-    return _USERINFO.sub("/", _BEHIND_PATH.split(head.path, maxsplit=1)[0])
+    return without_keys(_USERINFO.sub("/", _BEHIND_PATH.split(head.path, maxsplit=1)[0]))
 
 
 def name(text: str | None) -> str | None:
     """A name or a short reason."""
-    return None if text is None else text[:_NAME_LENGTH]
+    return None if text is None else _short(text)
 
 
 def names(texts: Sequence[str]) -> list[str]:
     """Names in order."""
-    return [text[:_NAME_LENGTH] for text in texts[:_MOST_CALLS]]
+    return [_short(text) for text in texts[:_MOST_CALLS]]
 
 
 def client(headers: Headers) -> str | None:
@@ -70,10 +73,24 @@ def server(headers: Headers) -> str | None:
     return plain(value(headers, "server"))
 
 
+def redirect(reply: ReplyHead, upstream: str) -> Iterator[Note]:
+    """A note if a redirect names the upstream itself: what the client sends there passes nobody here.
+
+    The head is relayed as it is (RFC 9110 section 10.2.2 lets a server name itself); a `Location` without an
+    authority comes back to this proxy, one of elsewhere was never its affair.
+    """
+    where = value(reply.headers, "location") or ""
+    scheme, _, rest = where.partition("://")
+    authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+    named = bool(authority) and f"{scheme}://{authority}".lower() == upstream.lower()
+    if named and reply.status in _REDIRECTS:
+        yield Note("redirect_past_proxy", "reply", "Location names the upstream's own address")
+
+
 def plain(text: str | None) -> str | None:
     """A name without anything that a terminal would act on; None if nothing is left of it."""
     printable = (character for character in text or "" if character.isprintable())
-    return "".join(islice(printable, _NAME_LENGTH)) or None
+    return without_keys("".join(islice(printable, _NAME_LENGTH))) or None
 
 
 def sampling(fields: Mapping[str, Scalar | bool]) -> dict[str, Scalar | bool]:
@@ -97,13 +114,18 @@ def notes(*sources: Iterable[Note]) -> list[str]:
     return [*said[: _MOST_NOTES - 1], str(more)]
 
 
+def _short(text: str) -> str:
+    # Cut first: what is left of a key at the cut is redacted as one, if it is long enough to be of use.
+    return without_keys(text[:_NAME_LENGTH])
+
+
 def _first(fields: Mapping[str, T]) -> Iterator[tuple[str, T]]:
     return ((key[:_NAME_LENGTH], value) for key, value in islice(fields.items(), _MOST_FIELDS))
 
 
 def _scalar(value: object) -> Scalar | None:
     if isinstance(value, str):
-        return value[:_NAME_LENGTH]
+        return _short(value)
     if isinstance(value, int):
         return value if -(2**63) <= value < 2**63 else None
     return value if isinstance(value, float) and math.isfinite(value) else None

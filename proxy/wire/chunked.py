@@ -17,6 +17,8 @@ MAX_LINE: Final = 16 * 1024
 
 _SIZE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?", re.DOTALL)
 
+_PLAIN: Final = re.compile(rb"([0-9A-Fa-f]{1,15})\r\n")
+
 
 class ChunkedFraming:
     """One chunked body. Feed it until `done` or `broken`."""
@@ -38,21 +40,44 @@ class ChunkedFraming:
         that could not be read when `broken`. Content is reported into `spans` if given.
         """
         position, end = start, len(data)
+        if self._between:
+            position = self._pass_whole(data, position, spans)
         while position < end and not self.done:
             if self._left:
                 position = self._pass_content(position, end, spans)
                 continue
             newline = data.find(b"\n", position)
-            line_end = end if newline < 0 else newline
-            line = self._line + data[position:line_end]
-            self._line = line if newline < 0 else b""
+            if newline < 0:
+                self._line += data[position:]
+                self.broken = len(self._line) > MAX_LINE
+                return position if self.broken else end
+            line = data[position:newline]
+            if self._line:
+                line, self._line = self._line + line, b""
             if len(line) > MAX_LINE:
                 self.broken = True
-            elif newline >= 0:
-                self._take(line.removesuffix(b"\r"))
+            else:
+                self._take(line[:-1] if line.endswith(b"\r") else line)
             if self.broken:
                 return position
-            position = min(end, line_end + 1)
+            position = newline + 1
+        return position
+
+    @property
+    def _between(self) -> bool:
+        """True where a size line begins."""
+        return not (self._left or self._after_data or self._line or self._in_trailers)
+
+    def _pass_whole(self, data: bytes, position: int, spans: Spans | None) -> int:
+        """Pass over chunks that are here from their first byte to their last, as nearly all are."""
+        while (line := _PLAIN.match(data, position)) is not None:
+            begin = line.end()
+            after = begin + int(line[1], 16)
+            if after == begin or not data.startswith(b"\r\n", after):
+                break
+            if spans is not None:
+                spans.append((begin, after))
+            position = after + 2
         return position
 
     def _pass_content(self, position: int, end: int, spans: Spans | None) -> int:

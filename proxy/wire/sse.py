@@ -8,8 +8,7 @@ would tear events. Nothing is decoded here but an event's name; `data` stays byt
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .held import dropped_notes
 
@@ -24,8 +23,7 @@ _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class SseEvent:
+class SseEvent(NamedTuple):
     """One dispatched event."""
 
     name: str
@@ -79,7 +77,8 @@ class SseParser:
             event = self._end_line(line)
             if event is not None:
                 events.append(event)
-        self._hold(rest)
+        if rest:
+            self._hold(rest)
         return events
 
     def close(self) -> list[SseEvent]:
@@ -107,7 +106,8 @@ class SseParser:
 
     def _field(self, line: bytes) -> None:
         self._size += len(line)
-        self._check(self._size)
+        if self._size > self._bound:
+            self._drop()
         if self._oversize:
             return
         name, _, value = line.partition(b":")
@@ -120,15 +120,17 @@ class SseParser:
         """Keep an unfinished line; of one that is too long only its first byte, which tells a comment."""
         partial = self._partial
         partial += rest
+        if self._at_start and partial.startswith(_BOM):
+            self._at_start = False
+            del partial[: len(_BOM)]
         if self._size + len(partial) > self._bound:
             if not partial.startswith(b":"):
-                self._check(self._size + len(partial))
+                self._drop()
             del partial[1:]
 
-    def _check(self, size: int) -> None:
-        if size > self._bound:
-            self._oversize = True
-            self._data.clear()
+    def _drop(self) -> None:
+        self._oversize = True
+        self._data.clear()
 
     def _dispatch(self, *, complete: bool) -> SseEvent | None:
         """End the event. Without a `data` line it is none (same section, "dispatch the event")."""

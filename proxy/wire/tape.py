@@ -66,7 +66,11 @@ class _Side(Generic[H]):
         if self.head_ns is None and framing.head is not None:
             self.head_ns = at_ns
             self._decoder = _decoder(framing.head.headers)
-        content = b"".join([data[start:end] for start, end in spans])
+        if len(spans) == 1:
+            ((start, end),) = spans
+            content = data[start:end]
+        else:
+            content = b"".join([data[start:end] for start, end in spans])
         return content if self._decoder is None else self._decoder.feed(content)
 
     def finish(self) -> None:
