@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -63,18 +64,28 @@ class Event(Enum):
     PROXY_STOPPING = Shape("proxy.stopping", "info", ("signal", "in_flight", "grace_s"))
     PROXY_STOPPED = Shape("proxy.stopped", "info", ("exchanges", "cut", "lost"))
     ROUTE_LISTENING = Shape("route.listening", "info", ("listen", "upstream", "label", "base_url"))
-    ROUTE_EXPOSED = Shape("route.exposed", "warning", ("listen", "upstream"))
-    CONNECTION_REFUSED = Shape("connection.refused", "warning", ("listen", "limit"))
+    ROUTE_EXPOSED = Shape("route.exposed", "warning", ("listen", "upstream", "reason"))
+    KEY_EXPOSED = Shape("key.exposed", "warning", ("listen", "file", "mode"))
+    STATUS_LISTENING = Shape("status.listening", "info", ("listen",))
+    STATUS_EXPOSED = Shape("status.exposed", "warning", ("listen", "reason"))
+    STATUS_FAILED = Shape("status.failed", "warning", ("listen", "reason"))
+    CONNECTION_REFUSED = Shape("connection.refused", "warning", ("listen", "limit", "count"))
+    CALLER_REFUSED = Shape("caller.refused", "warning", ("listen", "peer", "reason", "count"))
+    TLS_UNEXPECTED = Shape("tls.unexpected", "warning", ("listen", "peer", "count"))
     TAP_FAILED = Shape("tap.failed", "error", ("detail",))
     READING_FAILED = Shape("reading.failed", "error", ("exchange", "detail"))
     COUNTING_OFF = Shape("counting.failed", "warning", ("detail",))
     TOKENIZER_ASKED = Shape("tokenizer.asked", "info", ("upstream", "endpoint"))
-    RECORDER_LOST = Shape("recorder.lost", "error", ("pid", "lost"))
+    GAUGE_ASKED = Shape("gauge.asked", "info", ("upstream", "engine", "problem"))
+    RECORDER_LOST = Shape("recorder.lost", "error", ("pid",))
+    RECORDS_LOST = Shape("records.lost", "error", ("lost",))
     RECORDER_FAILED = Shape("recorder.failed", "error", ("detail",))
-    RECORDER_RESTARTED = Shape("recorder.restarted", "warning", ("pid", "resumed"))
+    RECORDER_RESTARTED = Shape("recorder.restarted", "warning", ("pid",))
     RECORDER_LAGGED = Shape("recorder.lagged", "warning", ("left_out_bytes",))
+    WORKER_LOST = Shape("worker.lost", "error", ("pid",))
     RELAY_LOST = Shape("relay.lost", "error", ("cut",))
     JOURNAL_FAILED = Shape("journal.failed", "error", ("detail",))
+    JOURNAL_TRIMMED = Shape("journal.trimmed", "info", ("files", "bytes"))
     EXCHANGE_ENDED = Shape("exchange.ended", "info", _EXCHANGE, timed=True)
     """Of the parts' tokens only those that the prompt has."""
     LOG_LAGGED = Shape("log.lagged", "warning", ("lines",))
@@ -86,6 +97,8 @@ class Log:
     def __init__(self, fd: int, form: Literal["auto", "text", "json"] = "auto") -> None:
         text = form == "text" or (form == "auto" and os.isatty(fd))
         self._lines: Final = _Lines(fd)
+        self._lock: Final = threading.Lock()
+        """The recorder's two threads say things, and a poll object serves one at a time."""
         self._logger: Final = structlog.wrap_logger(
             self._lines,
             processors=[_stamp, _as_text if text else _as_json],
@@ -94,10 +107,11 @@ class Log:
 
     def say(self, event: Event, text: str = "", /, **keys: object) -> None:
         """Say an event with its keys. `text` is the sentence for a person; JSON leaves it out."""
-        if self._lines.left_out and self._lines.ready():
-            lines, self._lines.left_out = self._lines.left_out, 0
-            self._put(Event.LOG_LAGGED, f"{lines} lines were left out here", {"lines": lines})
-        self._put(event, text, keys)
+        with self._lock:
+            if self._lines.left_out and self._lines.ready():
+                lines, self._lines.left_out = self._lines.left_out, 0
+                self._put(Event.LOG_LAGGED, f"{lines} lines were left out here", {"lines": lines})
+            self._put(event, text, keys)
 
     def _put(self, event: Event, text: str, keys: dict[str, object]) -> None:
         shape = event.value

@@ -6,6 +6,7 @@ import ast
 import os
 import re
 import select
+import threading
 import time
 
 import orjson
@@ -205,3 +206,23 @@ def test_structlog_at_large_stays_as_it_was(pipe) -> None:
     Log(writer).say(Event.LOG_LAGGED, lines=1)
 
     assert not structlog.is_configured()
+
+
+def test_two_threads_may_speak_at_once(tmp_path):
+    """Each line is whole, and none is a fault."""
+    with (tmp_path / "log").open("wb", buffering=0) as file:
+        log = Log(file.fileno(), "json")
+
+        def speak() -> None:
+            for number in range(3000):
+                log.say(Event.RECORDER_LOST, pid=number)
+
+        threads = [threading.Thread(target=speak) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    lines = (tmp_path / "log").read_bytes().splitlines()
+    assert len(lines) == 12_000
+    assert all(orjson.loads(line) for line in lines)

@@ -1,0 +1,1 @@
+"""Load and faults against the whole program: `make soak`."""

@@ -1,0 +1,1 @@
+"""What is done to the program, one file for each kind of load or fault."""
