@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 
 import click
 
-from . import __version__, tokenizer_file
-from .config import Config, ConfigError, Flags
+from . import __version__, certificate, tokenizer_file
+from .config import STATUS_LISTEN, Config, ConfigError, Flags
 from .configfile import load
-from .greeting import exposure, greeting
+from .greeting import exposure, exposure_of_status, greeting
 
 PROGRAM = "turnscope-proxy"
 
@@ -36,6 +36,7 @@ the file. Then `turnscope report` reads the journal.
 @click.option("--upstream", metavar="URL", help="The inference server: scheme, host and port.")
 @click.option("--label", metavar="TEXT", help="A word for the route in records and lines.")
 @click.option("--journal", metavar="DIR", help="The folder for records.")
+@click.option("--status", metavar="HOST:PORT", help="Where its own pages are; off: nowhere.")
 @click.option("--quiet", is_flag=True, default=None, help="Say no line for each exchange.")
 @click.option("--config", metavar="FILE", type=click.Path(path_type=Path), help="A TOML file.")
 @click.option("--check", is_flag=True, help="Say what would be done, and stop.")
@@ -50,10 +51,13 @@ def turnscope_proxy(*, config: Path | None, check: bool, **flags: Any) -> None:
         _refuse(fault)
     if (file := wanted.tokenizer.file) and (fault := tokenizer_file.fault(file)):
         _refuse(fault)
+    if faults := certificate.faults(wanted.route):
+        _refuse_faults(config, ConfigError(faults))
     if check:
         click.echo("\n".join(_plan(wanted)))
         return
-    from .server import StartError, run  # noqa: PLC0415 -- --check and -h need no event loop
+    from .server import run  # noqa: PLC0415 -- --check and -h need no event loop
+    from .serving import StartError  # noqa: PLC0415
 
     try:
         status = run(wanted)
@@ -81,7 +85,10 @@ def journal_fault(folder: Path) -> str | None:
 
 
 def _plan(config: Config) -> list[str]:
-    risks = [f"warning: {risk}" for route in config.route if (risk := exposure(route))]
+    found = [
+        judge(route) for route in config.route for judge in (exposure, certificate.exposure_of_key)
+    ]
+    risks = [f"warning: {risk}" for risk in found if risk]
     journal = f"records go to {config.journal.dir}, which can be written"
     counts = {
         "private": "by servers that count, at loopback and private addresses, else here",
@@ -89,8 +96,18 @@ def _plan(config: Config) -> list[str]:
         "off": "here",
     }[config.tokenizer.server]
     counting = f"prompts are counted {counts}, with {config.tokenizer.file or 'tiktoken'}"
-    done = [*map(greeting, config.route), *risks, journal, counting]
+    done = [*map(greeting, config.route), *risks, journal, counting, *_status_plan(config)]
     return ["no faults found; this would be done:", *done]
+
+
+def _status_plan(config: Config) -> list[str]:
+    if not config.status.enabled:
+        return ["no status pages"]
+    listen = config.status.listen
+    if listen is None:
+        return [f"status pages at {STATUS_LISTEN}, or none if that is taken"]
+    risk = exposure_of_status(listen)
+    return [f"status pages at {listen}", *([f"warning: {risk}"] if risk else [])]
 
 
 def _refuse_faults(config: Path | None, error: ConfigError) -> NoReturn:

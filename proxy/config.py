@@ -14,12 +14,15 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta
 
-from .address import Address, Origin
+from .address import Address, Network, Origin
 
 Seconds = Annotated[float, Meta(ge=0, le=86_400, description="seconds, from 0 to 86400 (a day)")]
 TimeOut = Annotated[float, Meta(gt=0, le=86_400, description="seconds, above 0, at most 86400")]
 Bytes = Annotated[int, Meta(ge=65_536, le=2**40, description="bytes, a whole number from 65536")]
+Step = Annotated[float, Meta(ge=0.1, le=3600, description="seconds, from 0.1 to 3600 (an hour)")]
+Days = Annotated[int, Meta(ge=1, le=36_500, description="days, a whole number from 1")]
 Nice = Annotated[int, Meta(ge=0, le=19, description="a whole number from 0 to 19")]
+Workers = Annotated[int, Meta(ge=1, le=64, description="a whole number from 1 to 64")]
 Flag = Annotated[bool, Meta(description="true or false")]
 Word = Annotated[
     str,
@@ -30,6 +33,9 @@ Word = Annotated[
 HostPolicy = Annotated[Literal["upstream", "keep"], Meta(description='"upstream" or "keep"')]
 Asking = Annotated[Literal["private", "any", "off"], Meta(description='"private", "any" or "off"')]
 Form = Annotated[Literal["auto", "text", "json"], Meta(description='"auto", "text" or "json"')]
+
+
+STATUS_LISTEN: Final = Address("127.0.0.1", 8485)
 
 
 def default_journal_dir() -> Path:
@@ -55,12 +61,26 @@ class Route(msgspec.Struct, frozen=True, kw_only=True):
     """For one connection to the upstream: look-up, TCP and TLS together."""
     read_timeout_s: TimeOut | None = None
     """Longest silence of the upstream while a reply is due; None: as long as the client waits."""
+    allow: tuple[Network, ...] | None = None
+    """Whose callers may come in; None: everyone who can connect. Loopback is not in it by itself."""
+    tls_cert: Path | None = None
+    """PEM: the listener's certificate, then those between it and its root; None: plain HTTP."""
+    tls_key: Path | None = None
+    """PEM: its private key. Both or neither."""
+    gauge: Flag = False
+    """True: the upstream's own metrics are sampled into the journal."""
+    gauge_interval_s: Step = 1.0
+    """Between two samples while exchanges run; an answer that takes longer is dropped."""
 
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """Where records go."""
 
     dir: Path = msgspec.field(default_factory=default_journal_dir)
+    keep_days: Days | None = None
+    """Files of days before so many whole ones are removed; None: never."""
+    max_bytes: Bytes | None = None
+    """Beyond so many the oldest files are removed; None: never."""
 
 
 class Recorder(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,7 +95,10 @@ class Recorder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Relay(msgspec.Struct, frozen=True, kw_only=True):
-    """How it stops."""
+    """How many processes relay, and how they stop."""
+
+    workers: Workers = 1
+    """Processes that share the routes' ports; each takes up to one core."""
 
     grace_s: Seconds = 10.0
     """How long exchanges in flight may go on after the first signal to stop."""
@@ -101,6 +124,15 @@ class Tokenizer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's `tokenizer.json`, for what no server counts; None: tiktoken, by the model's family."""
 
 
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The proxy's own pages: health, and metrics for Prometheus."""
+
+    enabled: Flag = True
+    """False: there are none."""
+    listen: Address | None = None
+    """None: `STATUS_LISTEN`, and none if that is taken. A named one that is taken stops the start."""
+
+
 class Config(msgspec.Struct, frozen=True, kw_only=True):
     """All of it; without a file, all defaults."""
 
@@ -110,6 +142,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     relay: Relay = Relay()
     console: Console = Console()
     tokenizer: Tokenizer = Tokenizer()
+    status: Status = Status()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +154,8 @@ class Flags:
     label: str | None = None
     journal: str | None = None
     quiet: bool | None = None
+    status: str | None = None
+    """An address, or `off`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, get_args
 
 import msgspec
 
-from .address import Address, Origin, UnusableError
+from .address import Address, Network, Origin, UnusableError
 from .config import Config, ConfigError, Fault, Flags, Route
 
 if TYPE_CHECKING:
@@ -87,9 +87,12 @@ def _overlay(document: dict[str, Any], flags: Flags, faults: list[Fault]) -> dic
     Flags about a route mean the file's only one; it is a fault if there are several.
     """
     flagged: dict[str, str] = {}
+    status = flags.status
     for table, key, flag, value in (
         ("journal", "dir", "--journal", flags.journal),
         ("console", "quiet", "--quiet", flags.quiet),
+        ("status", "enabled", "--status", None if status is None else status != "off"),
+        ("status", "listen", "--status", None if status == "off" else status),
     ):
         if value is not None and isinstance(document.setdefault(table, {}), dict):
             document[table][key] = value
@@ -126,12 +129,25 @@ class _Check:
             elif name not in _TABLES:
                 self._unknown(name, name, [*_TABLES, "route"])
             elif isinstance(value, dict):
-                tables[name] = self._struct(_TABLES[name], value, name, _PATHS)
+                tables[name] = self._struct(_TABLES[name], value, name, _PARSERS)
             else:
                 self.fault(
                     name, f"is {_type_of(value)}, not a table", f"write [{name}], then its keys"
                 )
-        return Config(**tables)
+        config = Config(**tables)
+        self._check_status(config)
+        return config
+
+    def _check_status(self, config: Config) -> None:
+        """The proxy's own pages need a port that no route has."""
+        listen = config.status.listen
+        if listen is None or not config.status.enabled:
+            return
+        for n, route in enumerate(config.route):
+            for end in (route.listen, route.upstream.address):
+                if listen.overlaps(end):
+                    what = f"{listen} is taken by route[{n}] ({end})"
+                    self.fault("status.listen", what, "give the status pages a port of their own")
 
     def _routes(self, value: object) -> tuple[Route, ...]:
         if not _is_list_of_tables(value):
@@ -160,8 +176,11 @@ class _Check:
         with contextlib.suppress(UnusableError):  # becomes a fault when it is the key's own turn
             listen = Address.parse(str(raw.get("listen", listen)))
         parse_origin = partial(Origin.parse, client_url=listen.client_url)
-        parsers: Parsers = {Address: Address.parse, Origin: parse_origin}
+        parsers: Parsers = {**_PARSERS, Origin: parse_origin}
         route = self._struct(Route, raw, at, parsers)
+        for one, other in (("tls_cert", "tls_key"), ("tls_key", "tls_cert")):
+            if one in raw and other not in raw:
+                self.fault(f"{at}.{other}", f"is missing beside {one}", "write both or neither")
         return route if len(self._faults) == before else None
 
     def _struct(self, kind: type[S], raw: Mapping[str, Any], at: str, parsers: Parsers) -> S:
@@ -193,6 +212,8 @@ class _Check:
 
 def _convert(value: object, kind: Any, parsers: Parsers) -> object:
     """One value as its key's type. Raises UnusableError."""
+    if kind in _LISTS:
+        return _each(value, _LISTS[kind])
     if kind in parsers:
         if not isinstance(value, str):
             raise UnusableError((f"is {_type_of(value)}", "write a string, in quotes"))
@@ -203,6 +224,24 @@ def _convert(value: object, kind: Any, parsers: Parsers) -> object:
         # "got" is msgspec's word for a wrong type: the rest of its message may repeat the value
         what = f"cannot be {_type_of(value)}" if "got `" in str(error) else _out_of_bounds(value)
         raise UnusableError((what, f"write {_described(kind)}")) from None
+
+
+def _each(value: object, parse: Callable[[str], object]) -> tuple[object, ...]:
+    """Each text of an array as what it stands for; all that is wrong with them at once."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UnusableError(("is no array of strings", 'write ["...", "..."]'))
+    if not value:
+        raise UnusableError(("lets nobody in", "name who may come in, or leave the key out"))
+    found: list[object] = []
+    faults: list[tuple[str, str]] = []
+    for item in value:
+        try:
+            found.append(parse(item))
+        except UnusableError as error:
+            faults += error.faults
+    if faults:
+        raise UnusableError(*dict.fromkeys(faults))
+    return tuple(found)
 
 
 def _out_of_bounds(value: object) -> str:
@@ -234,7 +273,13 @@ def _file(text: str) -> Path:
     return _folder(text)
 
 
-_PATHS: Final[Parsers] = {Path: _folder, Path | None: _file}
+_PARSERS: Final[Parsers] = {
+    Path: _folder,
+    Path | None: _file,
+    Address: Address.parse,
+    Address | None: Address.parse,
+}
+_LISTS: Final[Parsers] = {tuple[Network, ...] | None: Network.parse}
 
 
 def _is_list_of_tables(value: object) -> TypeGuard[list[dict[str, Any]]]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from . import clock
 from .lost import Lost
+from .sending import send
+from .wire.flow import Flow
 from .wire.frame import HEADER, LEFT_OUT, Kind, LostBy, Mark
-from .wire.pairing import Flow
 
 if TYPE_CHECKING:
     import socket
@@ -25,13 +26,10 @@ if TYPE_CHECKING:
     from .wire.exchange import Ending, Opening
 
 FLUSH_BYTES: Final = 64 * 1024
-FLUSH_S: Final = 0.005
-_PIECES: Final = 512
-"""Buffers for one sendmsg; Linux takes 1,024 (UIO_MAXIOV)."""
-
-_REQUESTS_GO: Final = 0.5
-_REPLIES_GO: Final = 0.9
-"""Shares of the bound above which content of that direction is left out."""
+FLUSH_S: Final = 0.02
+_CONTENT: Final = {Kind.REQUEST: 0.5, Kind.REPLY: 0.9}
+"""Shares of the bound above which content of that direction is left out: requests first, replies last."""
+_HEADER_BYTES: Final = HEADER.size
 _CATCH_UP: Final = 0.25
 """Share of the bound below which exchanges that were not told are told after all."""
 
@@ -65,6 +63,7 @@ class Handoff:
         self._lags = lags
         self._lagging = False
         self._bound = queue_bytes
+        self._most = {kind: int(queue_bytes * share) for kind, share in _CONTENT.items()}
         self._retain = retain_bytes
         self._unix_of = unix_of
         self._sock: socket.socket | None = None
@@ -100,7 +99,7 @@ class Handoff:
             self._do_due()
         self.exchanges += 1
         flow = Flow(self.exchanges)
-        opening = replace(connection, at_unix_ns=self._unix_of(at_ns))
+        opening = connection.at(self._unix_of(at_ns))
         self.open_exchanges[flow.number] = Open(flow, opening, at_ns)
         if self._queued > self._bound:
             self._lag()
@@ -110,28 +109,28 @@ class Handoff:
 
     def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
         """A piece or a mark. Called for each piece that flows."""
-        length = len(data)
-        if kind is Kind.MARK and code == Mark.TUNNEL:
-            self._tunnels.add(number)
         if number in self._unheard:
             return
-        if length and self._must_leave_out(kind, number):
+        length = len(data)
+        if kind in _CONTENT and self._must_leave_out(kind, number):
             self.left_out_bytes += length
             self._leave_out(kind, number, at_ns, length)
         else:
-            if self._gaps and kind in (Kind.MARK, Kind.END):
-                self._tell_gaps(number, at_ns)
+            if kind not in _CONTENT:
+                self._before(kind, number, at_ns, code)
             self._pieces.append(HEADER.pack(kind, code, 0, length, number, at_ns))
             if length:
                 self._pieces.append(data)
-            self._queued += HEADER.size + length
-        if self._queued >= FLUSH_BYTES and not self._blocked:
+            self._queued += _HEADER_BYTES + length
+        if self._blocked:
+            return
+        if self._queued >= FLUSH_BYTES:
             self.flush()
-        elif self._timer is None and not self._blocked:
+        elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
 
     def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
-        """The last word on an exchange; what is queued goes out with it."""
+        """The last word on an exchange. It goes out with the next flush, in 5 ms at most."""
         del self.open_exchanges[flow.number]
         self._tunnels.discard(flow.number)
         if flow.number in self._unheard:
@@ -140,10 +139,9 @@ class Handoff:
             return
         self.unacknowledged.add(flow.number)
         self.put(Kind.END, flow.number, at_ns, ending.encode())
-        for kind in (Kind.REQUEST, Kind.REPLY):
-            self._gaps.pop((flow.number, kind), None)
-        if not self._blocked:
-            self.flush()
+        if self._gaps:
+            for kind in _CONTENT:
+                self._gaps.pop((flow.number, kind), None)
 
     def soon(self, work: Callable[[], None]) -> None:
         """Do this with the next flush, which is in 5 ms at most."""
@@ -170,11 +168,15 @@ class Handoff:
             return
         self._tell_gap(kind, number, at_ns, together)
 
-    def _tell_gaps(self, number: int, at_ns: int) -> None:
+    def _before(self, kind: Kind, number: int, at_ns: int, code: int) -> None:
         """A mark holds where it stands: what came before it is told before it."""
-        for kind in (Kind.REQUEST, Kind.REPLY):
-            if untold := self._gaps.get((number, kind)):
-                self._tell_gap(kind, number, at_ns, untold)
+        if kind == Kind.MARK and code == Mark.TUNNEL:
+            self._tunnels.add(number)
+        if not self._gaps:
+            return
+        for content in _CONTENT:
+            if untold := self._gaps.get((number, content)):
+                self._tell_gap(content, number, at_ns, untold)
 
     def _tell_gap(self, kind: Kind, number: int, at_ns: int, length: int) -> None:
         self._gaps[number, kind] = 0
@@ -182,17 +184,12 @@ class Handoff:
         self._queued += HEADER.size
 
     def _must_leave_out(self, kind: Kind, number: int) -> bool:
-        if kind is Kind.REPLY:
-            share = _REPLIES_GO
-        elif kind is Kind.REQUEST:
-            share = _REQUESTS_GO
-        else:
-            return False
-        if self._queued > self._bound * share:
+        if self._queued > self._most[kind]:
             self._lag()
             return True
-        too_long = kind is Kind.REQUEST and self._too_long(number)
-        return too_long or (bool(self._gaps) and (number, kind) in self._gaps)
+        if self._gaps and (number, kind) in self._gaps:
+            return True
+        return kind == Kind.REQUEST and self._too_long(number)
 
     def _too_long(self, number: int) -> bool:
         known = self.open_exchanges.get(number)
@@ -281,31 +278,14 @@ class Handoff:
         self._send(self._sock)
 
     def _send(self, sock: socket.socket) -> None:
-        pieces, done = self._pieces, 0
-        try:
-            while done < len(pieces):
-                batch: list[bytes | memoryview] = list(pieces[done : done + _PIECES])
-                if self._skip:
-                    batch[0] = memoryview(pieces[done])[self._skip :]
-                done += self._account(sock.sendmsg(batch), pieces, done)
-        except BlockingIOError:
+        sent = send(sock, self._pieces, self._skip)
+        del self._pieces[: sent.whole]
+        self._skip = sent.skip
+        self._queued -= sent.bytes
+        self._lagging = self._lagging and self._queued > 0
+        if sent.full:
             self._blocked = True
             asyncio.get_running_loop().add_writer(sock, self._writable)
-        except OSError:
-            return  # the recorder is dead: whoever watches its process detaches it
-        del pieces[:done]
-
-    def _account(self, sent: int, pieces: list[bytes], first: int) -> int:
-        """Take note of `sent` bytes; return how many pieces are whole."""
-        self._queued -= sent
-        self._lagging = self._lagging and self._queued > 0
-        sent += self._skip
-        index = first
-        while index < len(pieces) and sent >= len(pieces[index]):
-            sent -= len(pieces[index])
-            index += 1
-        self._skip = sent
-        return index - first
 
     def _writable(self) -> None:
         if self._sock is not None:

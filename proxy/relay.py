@@ -15,7 +15,7 @@ from .wire.exchange import Outcome
 if TYPE_CHECKING:
     from .caller import Caller
     from .wire.exchange import Opening
-    from .wire.pairing import Tap
+    from .wire.flow import Tap
 
 HALF_CLOSED_S: Final = 60.0
 """How long a caller may keep its half of a connection whose upstream is done and owes it nothing."""

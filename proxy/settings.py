@@ -3,18 +3,34 @@
 One rule: only what the recorder needs, and nothing that may not be seen in a list of processes.
 """
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .config import Route
+
+
+class Gauged(msgspec.Struct, frozen=True, kw_only=True):
+    """A server whose own metrics are sampled."""
+
+    upstream: str
+    """Scheme and authority, as in an exchange's opening."""
+    interval_s: float
+    """Between two questions while exchanges run; the longest that an answer may take."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """One run of the recorder."""
 
-    run: str
-    """Names this run of the proxy; with an exchange's number it is the record's id."""
     journal: str
     """The folder for records."""
+    keep_days: int | None = None
+    """Days of records that are kept; None: all."""
+    max_bytes: int | None = None
+    """Bytes of the journal that are kept; None: all."""
     nice: int
     """How far the recorder stands back for others."""
     retain_bytes: int
@@ -27,3 +43,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Which upstreams' own tokenizers may be asked."""
     tokenizer_file: str | None = None
     """A tokenizer.json that counts where no server does; None: tiktoken does."""
+    metrics: bool = False
+    """True: it counts its records for Prometheus."""
+    gauges: tuple[Gauged, ...] = ()
+    """Servers to sample, each once."""
+
+
+def gauged(routes: "Iterable[Route]") -> tuple[Gauged, ...]:
+    """The servers that routes want sampled: one that several lead to is asked as often as one wants it."""
+    found: dict[str, float] = {}
+    for route in routes:
+        if route.gauge:
+            upstream = str(route.upstream)
+            found[upstream] = min(route.gauge_interval_s, found.get(upstream, 3600.0))
+    return tuple(Gauged(upstream=name, interval_s=step) for name, step in found.items())

@@ -76,6 +76,7 @@ async def test_an_exchange_is_its_frames_in_order(pipe: Pipe):
     pipe.tap.put(Kind.REQUEST, flow.number, 10, b"ask")
     pipe.tap.put(Kind.REPLY, flow.number, 20, b"answer")
     pipe.tap.end(flow, COMPLETE, 30)
+    pipe.tap.flush()
 
     frames = pipe.read()
     kinds = [(frame.kind, frame.exchange, frame.at_ns, frame.data) for frame in frames[1:3]]
@@ -124,6 +125,7 @@ async def test_a_recorder_that_does_not_read_costs_content_and_nothing_else():
         await asyncio.sleep(0.002)
     pipe.tap.put(Kind.REPLY, flow.number, 999, b"late")
     pipe.tap.end(flow, COMPLETE, 1000)
+    pipe.tap.flush()
     frames += pipe.read()
     pipe.close()
 

@@ -96,7 +96,13 @@ def test_whatever_says_more_is_left_to_the_long_way(data: bytes):
     assert (taken.model, taken.fingerprint) == (None, None)
 
 
-TEXTS = st.none() | st.text(max_size=5) | st.integers(-9, 9) | st.just(["a"]) | st.just({"type": "text"})
+TEXTS = (
+    st.none()
+    | st.text(max_size=5)
+    | st.integers(-9, 9)
+    | st.just(["a"])
+    | st.just({"type": "text"})
+)
 DELTAS = st.dictionaries(
     st.sampled_from(
         ["content", "reasoning", "reasoning_content", "refusal", "role", "tool_calls", "audio"]

@@ -62,12 +62,17 @@ class Opening:
     reply_bytes: int = 0
     """Only in a resumed exchange: reply bytes that came before."""
 
+    def at(self, unix_ns: int) -> Opening:
+        """The same of an exchange that begins then. Not by `replace`, which costs three times as much."""
+        texts = (self.route, self.label, self.upstream, self.peer)
+        return Opening(unix_ns, self.connection, *texts, self.request_bytes, self.reply_bytes)
+
     def encode(self) -> bytes:
         """Text fields with a NUL between them: none of them can hold one."""
-        numbers = (self.at_unix_ns, self.connection, self.request_bytes, self.reply_bytes)
+        numbers = f"{self.at_unix_ns}\0{self.connection}\0{self.request_bytes}\0{self.reply_bytes}"
         texts = (self.route, self.label, self.upstream, self.peer)
-        fields = [str(n) for n in numbers] + [t.replace("\0", "") for t in texts]
-        return _TEXT_SEPARATOR.join(f.encode("utf-8", "surrogateescape") for f in fields)
+        joined = "\0".join([numbers, *(t.replace("\0", "") for t in texts)])
+        return joined.encode("utf-8", "surrogateescape")
 
     @classmethod
     def decode(cls, data: bytes) -> Opening:

@@ -13,7 +13,8 @@ from typing import Final
 
 Headers = tuple[tuple[str, str], ...]
 
-_LINE: Final = re.compile(rb"\r?\n")
+_BLANKS: Final = " \t\n\r\v\f"
+"""What is no part of a name or value: of ASCII alone, as obs-text may be anything."""
 _FOLD: Final = re.compile(rb"\r?\n[ \t]+")
 _REQUEST_LINE: Final = re.compile(rb"([!-~]+) +(\S+)(?: +HTTP/(\d)\.(\d))? *")
 _STATUS_LINE: Final = re.compile(rb"HTTP/(\d)\.(\d) +(\d{3})(?: (.*))?", re.DOTALL)
@@ -21,7 +22,8 @@ _STATUS_LINE: Final = re.compile(rb"HTTP/(\d)\.(\d) +(\d{3})(?: (.*))?", re.DOTA
 
 def values(headers: Headers, name: str) -> list[str]:
     """All values of a field, in order. `name` in lower case."""
-    return [value for key, value in headers if key.lower() == name]
+    size = len(name)
+    return [value for key, value in headers if len(key) == size and key.lower() == name]
 
 
 def value(headers: Headers, name: str) -> str | None:
@@ -66,34 +68,34 @@ class ReplyHead:
 
 def parse_request_head(raw: bytes) -> RequestHead | None:
     """Read a whole request head, its last empty line included or not."""
-    lines = _lines(raw.lstrip(b"\r\n"))
-    found = _REQUEST_LINE.fullmatch(lines[0])
+    line, fields = _split(raw)
+    found = _REQUEST_LINE.fullmatch(line)
     if found is None:
         return None
     method, target, major, minor = found.groups()
     version = (int(major), int(minor)) if major else (0, 9)
-    return RequestHead(_text(method), _text(target), version, _headers(lines[1:]))
+    return RequestHead(_text(method), _text(target), version, fields)
 
 
 def parse_reply_head(raw: bytes) -> ReplyHead | None:
     """Read a whole response head, its last empty line included or not."""
-    lines = _lines(raw.lstrip(b"\r\n"))
-    found = _STATUS_LINE.fullmatch(lines[0])
+    line, fields = _split(raw)
+    found = _STATUS_LINE.fullmatch(line)
     if found is None:
         return None
     major, minor, status, _reason = found.groups()
-    return ReplyHead(int(status), (int(major), int(minor)), _headers(lines[1:]))
+    return ReplyHead(int(status), (int(major), int(minor)), fields)
 
 
-def _lines(raw: bytes) -> list[bytes]:
-    return _LINE.split(_FOLD.sub(b" ", raw))
-
-
-def _headers(lines: list[bytes]) -> Headers:
-    pairs = (line.partition(b":") for line in lines if line)
-    return tuple(
-        (_text(name.strip()), _text(value.strip())) for name, colon, value in pairs if colon
-    )
+def _split(raw: bytes) -> tuple[bytes, Headers]:
+    """The first line and the fields."""
+    raw = raw.lstrip(b"\r\n")
+    if b"\n " in raw or b"\n\t" in raw:
+        raw = _FOLD.sub(b" ", raw)
+    first, _, rest = raw.partition(b"\n")
+    pairs = [line.partition(":") for line in _text(rest).split("\n")]
+    fields = [(name.strip(_BLANKS), value.strip(_BLANKS)) for name, colon, value in pairs if colon]
+    return first.removesuffix(b"\r"), tuple(fields)
 
 
 def _text(data: bytes) -> str:

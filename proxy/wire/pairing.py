@@ -11,9 +11,9 @@ reading costs twice what it does in a row. Whatever asks or tells anything else 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from .exchange import CALLER_FIRST, Ending, Outcome
+from .exchange import CALLER_FIRST, Outcome
 from .frame import Kind, Mark
 from .framing import ReplyFraming, Stage
 from .request_side import Cut, Step
@@ -22,79 +22,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .exchange import Opening
-
-Heard = tuple[bytes, int, int | None]
-"""A piece of a reply, its time, and this proxy's own delay of it."""
+    from .flow import Flow, Tap
 
 _BODY: Final = Stage.BODY
 """Looked up once: an enumeration's member costs as much as a call."""
+
+_UNDER_WAY: Final = (Stage.HEAD, Stage.BODY)
 
 _SMALL: Final = 4096
 """Bytes of a piece that may wait to be read."""
 _MOST_HEARD: Final = 64
 """Pieces that may wait."""
-
-
-class Flow:
-    """One exchange in flight, as the relay knows it."""
-
-    __slots__ = (
-        "first_ns",
-        "lateness_ns",
-        "method",
-        "number",
-        "replied",
-        "reply_bytes",
-        "request_bytes",
-        "requested",
-        "sent",
-        "stall_ns",
-        "worst_ns",
-    )
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.method = ""
-        self.requested = False
-        """True when the request is whole."""
-        self.replied = False
-        """True when the reply is whole."""
-        self.sent = False
-        """True when the whole request is with the kernel."""
-        self.request_bytes = 0
-        self.reply_bytes = 0
-        self.first_ns: int | None = None
-        self.worst_ns: int | None = None
-        self.lateness_ns: int | None = None
-        self.stall_ns = 0
-
-    def delayed(self, own_ns: int | None) -> None:
-        """This proxy's own delay of the reply piece that is about to be counted."""
-        if not self.reply_bytes:
-            self.first_ns = own_ns
-        if own_ns is not None and (self.worst_ns is None or own_ns > self.worst_ns):
-            self.worst_ns = own_ns
-
-    def ending(self, outcome: Outcome, detail: str) -> Ending:
-        """What is known now, as the last word."""
-        delays = (self.first_ns, self.worst_ns, self.lateness_ns)
-        return Ending(outcome, self.request_bytes, self.reply_bytes, *delays, self.stall_ns, detail)
-
-
-class Tap(Protocol):
-    """Where frames go. It never blocks and never raises for lack of room."""
-
-    def open(self, connection: Opening, at_ns: int) -> Flow:
-        """A new exchange on this connection: `connection` says all but its wall time."""
-
-    def put(self, kind: Kind, number: int, at_ns: int, data: bytes, code: int = 0) -> None:
-        """A piece or a mark of an exchange."""
-
-    def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
-        """The last word on an exchange: called once for each that was opened."""
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Do this a moment later, and before another exchange is opened."""
 
 
 class Pairing:
@@ -107,7 +45,7 @@ class Pairing:
         self._tap = tap
         self._connection = connection
         self._later = later
-        self._heard: list[Heard] = []
+        self._heard: list[tuple[bytes, int, int | None]] = []
         self._asking: Flow | None = None
         """The exchange whose request is coming in."""
         self._waiting: deque[Flow] = deque()
@@ -169,8 +107,9 @@ class Pairing:
         self.settle()
         position = 0
         for cut in cuts:
-            self._request_bytes(data, position, cut.offset, at_ns)
-            position = cut.offset
+            if cut.head is None:  # the end of a head divides nothing: its body is the same exchange's
+                self._request_bytes(data, position, cut.offset, at_ns)
+                position = cut.offset
             self._step(cut, at_ns)
         self._request_bytes(data, position, len(data), at_ns)
 
@@ -288,10 +227,13 @@ class Pairing:
         framing = self._reply
         if framing is None:
             framing = self._reply = ReplyFraming(flow.method)
-        stage = framing.stage
-        position = framing.feed(data, start)
-        if framing.stage is Stage.UNFRAMED and position < len(data):
+        stage, position = framing.stage, start
+        while position < len(data) and framing.stage in _UNDER_WAY:
+            position = framing.feed(data, position)
+        if framing.stage is Stage.UNFRAMED:
             position = len(data)
+        elif position == start:  # a tunnel: nothing is framed there
+            position = framing.feed(data, start)
         flow.reply_bytes += position - start
         piece = data if position - start == len(data) else data[start:position]
         self._tap.put(Kind.REPLY, flow.number, at_ns, piece)

@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxy.wire.exchange import Outcome
+from proxy.wire.flow import Flow
 from proxy.wire.frame import Frame, Kind, Mark, frame
-from proxy.wire.pairing import Flow, Pairing
+from proxy.wire.pairing import Pairing
 from proxy.wire.request_side import RequestSide
 from tests.support.builders import opening
 

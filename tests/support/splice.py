@@ -16,8 +16,8 @@ from proxy.config import Route
 from proxy.listening import listen
 from proxy.log import Log
 from proxy.session import Floor, RouteSession
+from proxy.wire.flow import Flow
 from proxy.wire.frame import Frame, Kind, Mark
-from proxy.wire.pairing import Flow
 
 if TYPE_CHECKING:
     from collections.abc import Callable
