@@ -16,9 +16,8 @@ from .wire.pairing import Pairing
 from .wire.request_side import RequestSide, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .relay import Session, Upstream
+    from .wire.notes import Hear
     from .wire.request_side import Cut
 
 HOLD_S: Final = 1.0
@@ -67,7 +66,7 @@ class Caller(asyncio.Protocol):
             self._over = True
             self.transport.abort()
             return
-        self.pairing = Pairing(self.session.tap, opening, self._settle_soon)
+        self.pairing = Pairing(self.session.tap, opening)
 
     def data_received(self, data: bytes) -> None:
         """Pass the caller's bytes on, then let the tap hear them."""
@@ -82,7 +81,7 @@ class Caller(asyncio.Protocol):
             self.upstream.send(pieces)
         else:
             self._waiting += pieces
-        self.listen(lambda pairing: pairing.request(data, cuts, at))
+        self.listen(Pairing.request, data, cuts, at, size=len(data))
         if self.upstream is None:
             self._without_upstream(at)
         elif cuts and cuts[-1].step is Step.ENDED:
@@ -93,7 +92,7 @@ class Caller(asyncio.Protocol):
         """Pass the FIN on; the reply may still come."""
         self.finished = True
         self._release()
-        self.listen(lambda pairing: pairing.caller_finished())
+        self.listen(Pairing.caller_finished)
         if self.upstream is not None:
             self.upstream.caller_finished()
         elif self._refusal is not None or not self._dialling:
@@ -108,7 +107,7 @@ class Caller(asyncio.Protocol):
         else:
             outcome = Outcome.complete if exc is None else Outcome.client_gone
             detail = words(exc)
-        self.listen(lambda pairing: pairing.close(outcome, detail, at))
+        self.listen(Pairing.close, outcome, detail, at)
         self.transport = None
         self.session.left(self)
         if self._hold is not None:
@@ -122,14 +121,14 @@ class Caller(asyncio.Protocol):
         at = self.session.now()
         if self.upstream is not None:
             self.upstream.pause_reading()
-        self.listen(lambda pairing: pairing.stalled(at))
+        self.listen(Pairing.stalled, at)
 
     def resume_writing(self) -> None:
         """The caller has read everything."""
         at = self.session.now()
         if self.upstream is not None:
             self.upstream.resume_reading()
-        self.listen(lambda pairing: pairing.flowing(at))
+        self.listen(Pairing.flowing, at)
 
     # From the upstream's side and from the session
 
@@ -139,7 +138,7 @@ class Caller(asyncio.Protocol):
         self.upstream = upstream
         waiting, self._waiting = self._waiting, []
         upstream.send(waiting)
-        self.listen(lambda pairing: pairing.connected(at_ns, address))
+        self.listen(Pairing.connected, at_ns, address)
         upstream.note_sent()
         if self.finished:
             upstream.caller_finished()
@@ -157,14 +156,23 @@ class Caller(asyncio.Protocol):
         if not self.requests.holding:
             self._refuse(refusal)
 
-    def listen(self, hear: Callable[[Pairing], object]) -> None:
-        """Let the tap hear something. Its faults end the listening, never the connection."""
-        if self.pairing is None:
+    def listen(self, hear: Hear, *args: object, size: int = 0) -> None:
+        """Let the tap hear something, a moment later: a method of `Pairing` and what it is told."""
+        if self.pairing is not None:
+            self.session.notes.add(self, hear, args, size)
+
+    def hear(self, hear: Hear, args: tuple[object, ...]) -> None:
+        """The moment has come. The tap's faults end the listening, never the connection."""
+        pairing = self.pairing
+        if pairing is None:
             return
         try:
-            hear(self.pairing)
+            hear(pairing, *args)
         except Exception as fault:  # noqa: BLE001  whatever it is, the bytes go on
             self.deafen(fault)
+            return
+        if pairing.tunnel and not self.requests.raw and self.upstream is not None:
+            self.upstream.send(self.requests.release())
 
     def deafen(self, fault: Exception) -> None:
         """The tap has failed: this connection goes on unheard, and what was open ends as our fault."""
@@ -177,6 +185,7 @@ class Caller(asyncio.Protocol):
     @property
     def idle(self) -> bool:
         """True when nothing is under way: no open exchange and no part of a head."""
+        self.session.notes.settle()
         return self.requests.between and (self.pairing is None or self.pairing.idle)
 
     def close(self) -> None:
@@ -190,7 +199,7 @@ class Caller(asyncio.Protocol):
         """End the pair so that both sides can tell that it was cut."""
         at = self.session.now()
         self._over = True
-        self.listen(lambda pairing: pairing.close(outcome, detail, at))
+        self.listen(Pairing.close, outcome, detail, at)
         upstream, self.upstream = self.upstream, None
         if upstream is not None:
             upstream.caller_lost(reset=True)
@@ -198,12 +207,6 @@ class Caller(asyncio.Protocol):
             self.session.break_off(self.transport, drain=drain)
 
     # Steps
-
-    def _settle_soon(self) -> None:
-        self.session.tap.soon(self._settle)
-
-    def _settle(self) -> None:
-        self.listen(Pairing.settle)
 
     def _cut(self, data: bytes) -> tuple[list[bytes], list[Cut]] | None:
         try:
@@ -221,11 +224,11 @@ class Caller(asyncio.Protocol):
             self._dialling = True
             self.transport.pause_reading()
             self.session.dial(self)
-            self.listen(lambda pairing: pairing.dialled(at_ns))
+            self.listen(Pairing.dialled, at_ns)
 
     def _refuse(self, refusal: Refusal) -> None:
         at = self.session.now()
-        self.listen(lambda pairing: pairing.close(refusal.outcome, refusal.detail, at))
+        self.listen(Pairing.close, refusal.outcome, refusal.detail, at)
         if self.requests.raw or self.transport is None:
             self.close()  # whatever it speaks, it would not understand an HTTP reply
             return
@@ -251,6 +254,6 @@ class Caller(asyncio.Protocol):
             self.upstream.send(pieces)
         else:
             self._waiting += pieces
-        self.listen(lambda pairing: pairing.unframed(at))
+        self.listen(Pairing.unframed, at)
         if self._refusal is not None:
             self._refuse(self._refusal)

@@ -91,12 +91,7 @@ class Handoff:
     # What the relay says (Tap)
 
     def open(self, connection: Opening, at_ns: int) -> Flow:
-        """A new exchange: its number, and its first frame.
-
-        What ended before it began is told before it, else the two would seem to have run together.
-        """
-        if self._due:
-            self._do_due()
+        """A new exchange: its number, and its first frame."""
         self.exchanges += 1
         flow = Flow(self.exchanges)
         opening = connection.at(self._unix_of(at_ns))
@@ -130,7 +125,7 @@ class Handoff:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
 
     def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
-        """The last word on an exchange. It goes out with the next flush, in 5 ms at most."""
+        """The last word on an exchange. It goes out with the next flush, in 20 ms at most."""
         del self.open_exchanges[flow.number]
         self._tunnels.discard(flow.number)
         if flow.number in self._unheard:
@@ -144,7 +139,7 @@ class Handoff:
                 self._gaps.pop((flow.number, kind), None)
 
     def soon(self, work: Callable[[], None]) -> None:
-        """Do this with the next flush, which is in 5 ms at most."""
+        """Do this with the next flush, which is in 20 ms at most."""
         self._due.append(work)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(FLUSH_S, self.flush)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from .caller import Caller
 from .certificate import server_context
 from .closing import unsent
+from .wire.pairing import Pairing
 
 if TYPE_CHECKING:
     import ssl
@@ -95,7 +96,7 @@ class TlsCaller(Caller):
         If the upstream ended first that has been noted, and stays.
         """
         if exc is None:
-            self.listen(lambda pairing: pairing.caller_finished())
+            self.listen(Pairing.caller_finished)
         super().connection_lost(exc)
 
     def close(self) -> None:

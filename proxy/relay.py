@@ -11,11 +11,13 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from .wire.exchange import Outcome
+from .wire.pairing import Pairing
 
 if TYPE_CHECKING:
     from .caller import Caller
     from .wire.exchange import Opening
     from .wire.flow import Tap
+    from .wire.notes import Notes
 
 HALF_CLOSED_S: Final = 60.0
 """How long a caller may keep its half of a connection whose upstream is done and owes it nothing."""
@@ -44,6 +46,10 @@ class Session(Protocol):
     @property
     def read_timeout_s(self) -> float | None:
         """Silence of the upstream that ends an exchange; None: any silence is fine."""
+
+    @property
+    def notes(self) -> Notes:
+        """Where what the tap has to hear waits to be read."""
 
     def now(self) -> int:
         """Monotonic ns."""
@@ -151,17 +157,10 @@ class Upstream(asyncio.Protocol):
         if caller is None or (transport := caller.transport) is None:
             return
         write(transport, data)
-        pairing = caller.pairing
-        if pairing is None:
-            return
-        try:
-            own = None if transport.get_write_buffer_size() else self._now() - at
-            pairing.reply(data, at, own)
-        except Exception as fault:  # noqa: BLE001  whatever it is, the bytes go on
-            caller.deafen(fault)
-            return
-        if pairing.tunnel and not caller.requests.raw:
-            write_all(self.transport, caller.requests.release())
+        own = None if transport.get_write_buffer_size() else self._now() - at
+        caller.listen(Pairing.reply, data, at, own, size=len(data))
+        if caller.requests.may_switch:
+            caller.session.notes.settle()
 
     def eof_received(self) -> bool:
         """The upstream will send no more: so the caller is told."""
@@ -170,7 +169,7 @@ class Upstream(asyncio.Protocol):
         caller = self._caller
         if caller is None:
             return False
-        caller.listen(lambda pairing: pairing.upstream_finished(at))
+        caller.listen(Pairing.upstream_finished, at)
         if caller.transport is not None:
             write_eof(caller.transport)
         if caller.finished:
@@ -200,8 +199,8 @@ class Upstream(asyncio.Protocol):
     def _closed(self, caller: Caller) -> None:
         at = self._now()
         if not self._finished:
-            caller.listen(lambda pairing: pairing.upstream_finished(at))
-        caller.listen(lambda pairing: pairing.close(Outcome.complete, "", at))
+            caller.listen(Pairing.upstream_finished, at)
+        caller.listen(Pairing.close, Outcome.complete, "", at)
         caller.close()
 
     def pause_writing(self) -> None:
@@ -258,7 +257,7 @@ class Upstream(asyncio.Protocol):
         if transport is None or caller is None or transport.get_write_buffer_size():
             return
         at = self._now()
-        caller.listen(lambda pairing: pairing.sent(at))
+        caller.listen(Pairing.sent, at)
 
     # The configured read time-out
 
@@ -275,6 +274,7 @@ class Upstream(asyncio.Protocol):
 
     def _due(self, caller: Caller) -> bool:
         """Whether it is the upstream that should do something, and could."""
+        caller.session.notes.settle()
         flow = caller.pairing.current if caller.pairing is not None else None
         if flow is None or self.transport is None:
             return False

@@ -24,6 +24,7 @@ from .pipe import Pipe
 from .session import Floor, RouteSession
 from .slots import Figures
 from .wire.exchange import Outcome
+from .wire.notes import Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -54,7 +55,8 @@ class Serving:
         self._slots, self._index = slots, index
         self.tap = Handoff(*bounds, _unix_of, self._lags)
         self.pipe = Pipe(self.tap, log)
-        self._floor = Floor(self.tap, log, _connections_limit())
+        self._notes = Notes(self.tap.soon)
+        self._floor = Floor(self.tap, log, self._notes, _connections_limit())
         self._lateness = Lateness(self.tap, self.publish)
         self._listeners: list[Listener] = []
 
@@ -111,6 +113,7 @@ class Serving:
             await asyncio.sleep(_STEP_S)
 
     def _cut_the_rest(self) -> int:
+        self._notes.settle()
         cut = len(self.tap.open_exchanges)
         for caller in list(self._floor.callers):
             caller.cut(Outcome.shutdown, "this proxy was stopped", drain=True)
@@ -122,6 +125,7 @@ class Serving:
 
     def publish(self) -> None:
         """Write this process's figures into its slot."""
+        self._notes.settle()
         tap, floor, late = self.tap, self._floor, self._lateness
         figures = Figures(
             pulse_ns=clock.monotonic_ns(),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .config import Route
     from .handoff import Handoff
     from .log import Log
+    from .wire.notes import Notes
 
 
 @dataclass(slots=True)
@@ -33,6 +34,7 @@ class Floor:
 
     tap: Handoff
     log: Log
+    notes: Notes
     connections_limit: int
     callers: set[Caller] = field(default_factory=set)
     connections: int = 0
@@ -61,6 +63,7 @@ class RouteSession:
         self._reach = Reach(route.upstream, route.connect_timeout_s)
         self.doorway = Doorway(route, floor)
         self.tap = floor.tap
+        self.notes = floor.notes
         self.now = clock.monotonic_ns
         self.host = route.upstream.authority.encode() if route.host == "upstream" else None
         self.read_timeout_s = route.read_timeout_s

@@ -201,7 +201,7 @@ async def test_an_ending_of_ours(who: str, tmp_path: Path):
             where = ("plain", up, next(numbers)) if plain else ("silent", silent, 0)
             play = Play(cell.when, lines[where[0]], *where[1:])
             plays.append(await stack.enter_async_context(play))
-        await asyncio.sleep(0.2)  # the last 5 ms may be lost with a killed proxy; this is more
+        await asyncio.sleep(0.2)  # the last 20 ms may be lost with a killed proxy; this is more
         proxy.process.send_signal(OURS[who])
         for play, cell in zip(plays, cells, strict=True):
             await check_sides(play, cell)

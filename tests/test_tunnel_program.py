@@ -27,13 +27,14 @@ async def test_the_bound_of_a_request_is_not_that_of_a_tunnel():
     with ours, theirs:
         ours.settimeout(0)
         tap = Handoff(1_000_000, 10, lambda at: at)
-        tap.attach(ours, 0)
+        tap.attach(ours)
         tunnel, other = (tap.open(Opening(0, n, "", "", "", ""), 1) for n in (1, 2))
         tap.put(Kind.MARK, tunnel.number, 2, b"", Mark.TUNNEL)
         for flow in (tunnel, other):
             flow.request_bytes = 11
             tap.put(Kind.REQUEST, flow.number, 3, b"more")
             tap.end(flow, Ending(Outcome.complete), 4)
+        tap.flush()
         frames = [f for f in FrameReader().feed(theirs.recv(100_000)) if f.kind is Kind.REQUEST]
 
     assert [(f.exchange, f.left_out) for f in frames] == [(1, False), (2, True)]

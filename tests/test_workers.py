@@ -162,9 +162,7 @@ async def test_workers_end_with_their_main_process(tmp_path: Path):
         await crowd.ask(proxy.port)
         await asyncio.gather(*(caller.read_until(b"200 OK") for caller in crowd.callers))
         left = children(proxy.process.pid)
-        await asyncio.sleep(
-            0.3
-        )  # 5 ms are enough for all frames to be with the recorder, when idle
+        await asyncio.sleep(0.3)  # 20 ms are enough when idle
         proxy.process.kill()
         await eventually(lambda: not any(Path(f"/proc/{p}").exists() for p in left), "all end")
 

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 from .exchange import Ending
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .exchange import Opening, Outcome
     from .frame import Kind
 
@@ -74,6 +72,3 @@ class Tap(Protocol):
 
     def end(self, flow: Flow, ending: Ending, at_ns: int) -> None:
         """The last word on an exchange: called once for each that was opened."""
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """Do this a moment later, and before another exchange is opened."""

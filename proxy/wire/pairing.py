@@ -2,10 +2,6 @@
 
 One rule: it only listens. It says what it heard to a `Tap`; no byte waits for it and none is changed
 here. One `Pairing` serves one caller connection and the upstream connection that goes with it.
-
-Small pieces from inside of a reply's body are noted with their times and read together a moment later:
-they change nothing that anybody waits for, and a stream's pieces come one by one, each after a sleep, when
-reading costs twice what it does in a row. Whatever asks or tells anything else has them read first.
 """
 
 from __future__ import annotations
@@ -19,33 +15,20 @@ from .framing import ReplyFraming, Stage
 from .request_side import Cut, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from .exchange import Opening
     from .flow import Flow, Tap
 
-_BODY: Final = Stage.BODY
-"""Looked up once: an enumeration's member costs as much as a call."""
-
 _UNDER_WAY: Final = (Stage.HEAD, Stage.BODY)
-
-_SMALL: Final = 4096
-"""Bytes of a piece that may wait to be read."""
-_MOST_HEARD: Final = 64
-"""Pieces that may wait."""
 
 
 class Pairing:
     """The exchanges of one connection, in order."""
 
-    def __init__(
-        self, tap: Tap, connection: Opening, later: Callable[[], None] | None = None
-    ) -> None:
-        """`later` is called when pieces wait, for somebody to call `settle` soon; None: none ever does."""
+    def __init__(self, tap: Tap, connection: Opening) -> None:
         self._tap = tap
         self._connection = connection
-        self._later = later
-        self._heard: list[tuple[bytes, int, int | None]] = []
         self._asking: Flow | None = None
         """The exchange whose request is coming in."""
         self._waiting: deque[Flow] = deque()
@@ -63,12 +46,10 @@ class Pairing:
     @property
     def current(self) -> Flow | None:
         """The exchange that the next reply byte belongs to."""
-        self.settle()
         return self._waiting[0] if self._waiting else None
 
     def open_flows(self) -> Iterator[Flow]:
         """Every exchange that has begun and not ended."""
-        self.settle()
         yield from self._waiting
         if self._asking is not None and self._asking.replied:
             yield self._asking
@@ -76,7 +57,6 @@ class Pairing:
     @property
     def idle(self) -> bool:
         """True when no exchange is open."""
-        self.settle()
         return not self._waiting and self._asking is None
 
     # The upstream connection
@@ -94,7 +74,6 @@ class Pairing:
 
     def sent(self, at_ns: int) -> None:
         """All that came from the caller so far is with the kernel."""
-        self.settle()
         for flow in self._waiting:
             if flow.requested and not flow.sent:
                 flow.sent = True
@@ -104,10 +83,11 @@ class Pairing:
 
     def request(self, data: bytes, cuts: list[Cut], at_ns: int) -> None:
         """A piece from the caller, with the places where something begins or ends."""
-        self.settle()
         position = 0
         for cut in cuts:
-            if cut.head is None:  # the end of a head divides nothing: its body is the same exchange's
+            if (
+                cut.head is None
+            ):  # the end of a head divides nothing: its body is the same exchange's
                 self._request_bytes(data, position, cut.offset, at_ns)
                 position = cut.offset
             self._step(cut, at_ns)
@@ -155,7 +135,6 @@ class Pairing:
 
     def unframed(self, at_ns: int) -> None:
         """From here on the caller's bytes are not told apart: what is asked ends with its reply."""
-        self.settle()
         self._request_raw = True
         if self._asking is not None:
             self._tap.put(Kind.MARK, self._asking.number, at_ns, b"", Mark.UNFRAMED_REQUEST)
@@ -163,40 +142,12 @@ class Pairing:
 
     def caller_finished(self) -> None:
         """The caller sent its FIN. It may still be reading."""
-        self.settle()
         self._first_left = self._first_left or "caller"
 
     # The upstream's bytes
 
     def reply(self, data: bytes, at_ns: int, own_ns: int | None) -> None:
         """A piece from the upstream, and this proxy's own delay of it (None: the caller's fault)."""
-        heard, framing = self._heard, self._reply
-        if (
-            framing is not None
-            and framing.stage is _BODY
-            and self._later is not None
-            and len(data) <= _SMALL
-            and len(self._waiting) == 1
-        ):
-            heard.append((data, at_ns, own_ns))
-            if len(heard) == 1:
-                self._later()
-            elif len(heard) > _MOST_HEARD:
-                self.settle()
-            return
-        if heard:
-            self.settle()
-        self._read(data, at_ns, own_ns)
-
-    def settle(self) -> None:
-        """Read the pieces that wait."""
-        if not self._heard:
-            return
-        heard, self._heard = self._heard, []
-        for data, at_ns, own_ns in heard:
-            self._read(data, at_ns, own_ns)
-
-    def _read(self, data: bytes, at_ns: int, own_ns: int | None) -> None:
         position, end = 0, len(data)
         while position < end and self._waiting:
             self._waiting[0].delayed(own_ns)
@@ -204,12 +155,10 @@ class Pairing:
 
     def stalled(self, at_ns: int) -> None:
         """The caller leaves bytes unread from now on."""
-        self.settle()
         self._stalled_ns = at_ns
 
     def flowing(self, at_ns: int) -> None:
         """The caller has read all that there was."""
-        self.settle()
         self._count_stall(at_ns)
         self._stalled_ns = None
 
@@ -271,7 +220,6 @@ class Pairing:
 
     def upstream_finished(self, at_ns: int) -> None:
         """The upstream sent its FIN: a reply that ends with the connection is whole, others are cut."""
-        self.settle()
         self._first_left = self._first_left or "upstream"
         if self._reply is not None and self._reply.close() and self._waiting:
             self._reply_whole(self._waiting[0], at_ns)
@@ -284,7 +232,6 @@ class Pairing:
         `complete` says that nothing broke. A reply whose end is known and did not come was cut all the
         same: by the caller if it had left, else by the upstream.
         """
-        self.settle()
         caller_first = self._first_left == "caller"
         if outcome is Outcome.complete and self.tunnel:
             detail = CALLER_FIRST if caller_first else ""

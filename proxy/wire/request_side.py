@@ -10,6 +10,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
 from .framing import RequestFraming, Stage
+from .head import values
 from .rewrite import rewrite_head
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ class RequestSide:
         self._begun = False
         self.raw = False
         """True once nothing is told apart any more: unframed, or a tunnel."""
+        self.may_switch = False
+        """True once a request asked for another protocol: then its reply decides what comes next here."""
 
     @property
     def holding(self) -> bool:
@@ -112,6 +115,9 @@ class RequestSide:
         version_is_ours = framing.head.version[0] == 1
         pieces.append(rewrite_head(raw, self._host) if version_is_ours else raw)
         cuts.append(Cut(Step.HEAD, position, framing.head))
+        self.may_switch |= framing.head.method == "CONNECT" or bool(
+            values(framing.head.headers, "upgrade")
+        )
 
     def _settle(self, position: int, cuts: list[Cut]) -> None:
         if self._framing.stage is Stage.DONE:

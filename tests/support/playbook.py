@@ -20,8 +20,6 @@ from proxy.wire.request_side import RequestSide
 from tests.support.builders import opening
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from proxy.wire.exchange import Ending, Opening
 
     Heard = tuple[int, str] | tuple[int, str, bytes]
@@ -142,10 +140,6 @@ class Playbook:
         """When a mark was made, for each exchange that has it."""
         marks = [f for f in self.frames if f.kind is Kind.MARK and f.code == mark]
         return {f.exchange: f.at_ns for f in marks}
-
-    def soon(self, work: Callable[[], None]) -> None:
-        """At once: nothing waits here."""
-        work()
 
     @property
     def running(self) -> list[int]:

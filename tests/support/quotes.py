@@ -16,6 +16,7 @@ import msgspec
 from analysis.command import turnscope
 from proxy.command import turnscope_proxy
 from proxy.config import Config, Route
+from proxy.journal.names import FORGOTTEN
 from proxy.journal.record import Record
 from proxy.log import Event
 
@@ -119,7 +120,7 @@ def faults_of_quote(quote: str, heading: str, folder: Path) -> list[str]:
         found = quote in THEIRS or any(place.exists() for place in places)
         return _unless(found, f"there is no file {quote}")
     if re.fullmatch(r"[a-z_]+\.[a-z_]+", quote):
-        return _unless(quote in DOTTED, f"{quote} is no key, event or field")
+        return _unless(quote in DOTTED or quote == FORGOTTEN, f"{quote} is no key, event or field")
     return _faults_of_key(quote)
 
 

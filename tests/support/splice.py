@@ -18,6 +18,7 @@ from proxy.log import Log
 from proxy.session import Floor, RouteSession
 from proxy.wire.flow import Flow
 from proxy.wire.frame import Frame, Kind, Mark
+from proxy.wire.notes import Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,13 +97,26 @@ class Splice:
             upstream=Origin.parse(upstream, "http://127.0.0.1:0"),
             **route,
         )
-        self.tap = KeepingTap()
+        self._tap = KeepingTap()
         self.port = 0
+
+    @property
+    def tap(self) -> KeepingTap:
+        """With all that was noted by now."""
+        self._floor.notes.settle()
+        return self._tap
+
+    @property
+    def floor(self) -> Floor:
+        """The same of the counts."""
+        self._floor.notes.settle()
+        return self._floor
 
     async def __aenter__(self) -> Self:
         self._fd = os.open(os.devnull, os.O_WRONLY)
-        self.floor = Floor(self.tap, Log(self._fd, "json"), 1000)  # type: ignore[arg-type]
-        session = RouteSession(self._route, self.floor)
+        notes = Notes(self._tap.soon)
+        self._floor = Floor(self._tap, Log(self._fd, "json"), notes, 1000)  # type: ignore[arg-type]
+        session = RouteSession(self._route, self._floor)
         self.doorway = session.doorway
         self._server = await listen(self._route, session, self.doorway)
         self.port = self._server.sockets[0].getsockname()[1]
