@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import msgspec
 
-from .store.closed import ASIDE, Closed, remove_unless_used, replace
 from .store.base import StoreError
+from .store.closed import ASIDE, Closed, remove_unless_used, replace
 from .store.folder import FolderStore, pieces
 from .store.recorded import (
     FORGOTTEN,

@@ -12,21 +12,27 @@ from typing import TYPE_CHECKING, Final
 from .store.base import NoJournalError
 from .store.follow import Follower, ended_unix_ns
 from .store.recorded import Record, encode, line
+from .store.selection import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .store.folder import FolderStore
+    from .store.selection import Selection
 
 LOOK_EVERY_S: Final = 0.25
 """Short beside the wait for an answer; a look costs a listing and a `stat` a segment."""
 
 
 def follow(
-    store: FolderStore, n: int, say: Callable[[Record], None], complain: Callable[[str], None]
+    store: FolderStore,
+    n: int,
+    say: Callable[[Record], None],
+    complain: Callable[[str], None],
+    selection: Selection = EVERYTHING,
 ) -> None:
-    """Say the last `n` records and then each new one; never returns. Raises StoreError."""
-    follower = Follower(store)
+    """Say the last `n` of those asked for and then each new one; never returns. Raises StoreError."""
+    follower = Follower(store, selection)
     for record in _first(follower, n, complain):
         say(record)
     while True:

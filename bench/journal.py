@@ -18,7 +18,6 @@ from proxy.journal.record import (
     Counting,
     Load,
     Output,
-    Part,
     Prefix,
     Record,
     Request,
@@ -106,22 +105,14 @@ def _record(draw: random.Random, offered: ToolSet, kind: str) -> Record:
                 method="POST", path="/v1/chat/completions", model=asked, stream=True, bytes=90_000
             ),
             "parts": [
-                Part(part=p, role="user", tokens=t, source=SOURCE) for p, t in tokens.items()
+                {"part": name, "role": "user", "tokens": count, "source": SOURCE}
+                for name, count in tokens.items()
             ],
             "tools": Tools(
                 set_hash=offered.set_hash, count=len(offered.tools), tokens=6_000, called=called
             ),
             "timings": _timings(first, end, failed=failed),
-            "output": Output(
-                tokens=out,
-                source="usage",
-                events=out,
-                tokens_per_event=1.0,
-                gap_p50_ns=24 * MS,
-                gap_p95_ns=29 * MS,
-                gap_max_ns=80 * MS,
-                finish_reason="stop",
-            ),
+            "output": _output(out),
             "usage": UsageReport(input=whole, output=out, cached=cached),
             "counting": Counting(tokenizer="o200k_base", counted=whole, billed=whole, residual=0),
             "prefix": Prefix(expected=whole, reported=cached, cause=draw.choice(CAUSES), lost=900),
@@ -136,6 +127,19 @@ def _record(draw: random.Random, offered: ToolSet, kind: str) -> Record:
         },
         Record,
         from_attributes=True,
+    )
+
+
+def _output(tokens: int) -> Output:
+    return Output(
+        tokens=tokens,
+        source="usage",
+        events=tokens,
+        tokens_per_event=1.0,
+        gap_p50_ns=24 * MS,
+        gap_p95_ns=29 * MS,
+        gap_max_ns=80 * MS,
+        finish_reason="stop",
     )
 
 

@@ -8,12 +8,18 @@ and never silence.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from .selection import EVERYTHING, Selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .recorded import Loss, Record, ToolSet
+    from .recorded import GaugeSample, Loss, Record, ToolSet
+    from .tallies import Tallies
+
+MOST: Final = 20_000
+"""Records that a journal gives at most unless asked otherwise; of more it gives a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +48,20 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many of those asked for were taken."""
+
+    taken: int
+    """Exchanges."""
+    of: int
+    turns_taken: int
+    """Turns, each with all its exchanges."""
+    turns_of: int
+
+
+@dataclass(frozen=True, slots=True)
 class Journal:
-    """What a store holds."""
+    """What a store holds, or a choice of it."""
 
     records: tuple[Record, ...] = ()
     """In the order of their first bytes."""
@@ -54,6 +72,12 @@ class Journal:
     gaps: tuple[Gap, ...] = ()
     """Exchanges still running, lost without a word, or in a file that was taken away."""
     unreadable: tuple[Unreadable, ...] = ()
+    gauges: tuple[GaugeSample, ...] = ()
+    """What servers said of themselves, in the order of the questions; those that said nothing too."""
+    sampling: Sampling | None = None
+    """None: `records` are all that there are."""
+    tallies: Tallies | None = None
+    """Exact counts over all that was asked for, sampled or not; None: whoever made this counted nothing."""
 
 
 class StoreError(Exception):
@@ -67,5 +91,21 @@ class NoJournalError(StoreError):
 class Store(Protocol):
     """Where records come from."""
 
-    def journal(self) -> Journal:
-        """All of it. Raises NoJournalError when there is none, StoreError when it cannot be read."""
+    def journal(self, selection: Selection = EVERYTHING, most: int = MOST) -> Journal:
+        """What is asked for; of more than `most` records a sample of whole turns, evenly spaced.
+
+        The same journal gives the same sample. Losses and gaps have no route, client or model: of these
+        all that fit in time are given. Raises NoJournalError when there is no store, StoreError when it
+        cannot be read.
+        """
+
+    def one(self, exchange: str) -> Record | None:
+        """The record of this id; None if there is none. Raises as `journal`."""
+
+    def turn_of(self, exchange: str) -> tuple[Record, ...]:
+        """All exchanges of the turn that this id belongs to or names, in the order of their first bytes.
+
+        With them the hidden ones that overlap it in time, of the same thread or the same caller's address.
+        Of an exchange that belongs to no turn: itself and those. Empty if there is none of this id. Raises
+        as `journal`.
+        """

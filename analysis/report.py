@@ -1,0 +1,141 @@
+"""`turnscope report`: what was recorded, or was of what was asked for, and where the time went.
+
+One rule: an empty answer says what there is instead, so that the next question can be a better one.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from .filters import local, selecting, words
+from .progress import ProgressLine
+from .store.base import Journal, NoJournalError, StoreError
+from .store.duck import DuckStore
+from .store.selection import EVERYTHING
+from .supposing import supposing
+from .terminal import (
+    PROGRAM,
+    default_journal_dir,
+    interrupted,
+    journal_option,
+    refuse,
+    say,
+    screen,
+    typed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from .explain.asked import Asked
+    from .store.selection import Selection
+    from .store.tallies import Tallies
+
+EPILOG: Final = (
+    "Exit status: 0 fine, also with nothing recorded yet; 1 no such folder, or nothing of what was asked "
+    "for; 2 wrong usage."
+)
+
+NAMED: Final = 5
+"""Names that are listed at most."""
+
+
+@click.command(epilog=EPILOG)
+@journal_option
+@selecting
+@supposing
+@click.option("--json", "as_data", is_flag=True, help="The same as JSON.")
+@click.option("--no-compact", is_flag=True, help="Only read: leave closed segments as they are.")
+def report(
+    folder: Path | None, selection: Selection, asked: Asked, *, as_data: bool, no_compact: bool
+) -> None:
+    """Say in one screen what was recorded and where the time went."""
+    path = folder or default_journal_dir()
+    progress = ProgressLine()
+    store = DuckStore(path, progress)
+    if no_compact:
+        store = replace(store, compact_from=None)
+    try:
+        try:
+            journal = store.journal(selection)
+            held = None if journal.records or selection == EVERYTHING else store.tallies()
+        finally:
+            progress.done()
+        if held is not None and held.exchanges:
+            click.echo(f"{PROGRAM}: {nothing_of(selection, held)}", err=True)
+            sys.exit(1)
+        _show(journal, selection, asked, _help(path, usual=folder is None), as_data=as_data)
+    except NoJournalError:
+        click.echo(_help(path, usual=folder is None), err=True, nl=False)
+        sys.exit(1)
+    except StoreError as fault:
+        refuse(fault)
+    except KeyboardInterrupt:
+        interrupted()
+
+
+def _show(
+    journal: Journal, selection: Selection, asked: Asked, help_on: str, *, as_data: bool
+) -> None:
+    from .explain.overview import overview  # noqa: PLC0415 -- -h needs none of it
+
+    if as_data:
+        from .render.data import report_json  # noqa: PLC0415 -- as above
+
+        say(report_json(overview(journal, asked)).decode())
+        if not journal.records:
+            click.echo(help_on, err=True, nl=False)
+    elif replace(journal, tallies=None) == Journal():
+        say(help_on)
+    else:
+        from .render.text import report_text  # noqa: PLC0415 -- rich: as above
+
+        say(asked_for(journal, selection) + report_text(overview(journal, asked), screen()))
+
+
+def _help(path: Path, *, usual: bool) -> str:
+    from .render.nothing import nothing_recorded  # noqa: PLC0415 -- as above
+
+    return nothing_recorded(
+        str(path), usual=usual, proxy=typed("turnscope-proxy"), report=typed(PROGRAM)
+    )
+
+
+def asked_for(journal: Journal, selection: Selection) -> str:
+    """What the report is about, if that is not all: a line for the choice and one for the sample."""
+    lines = [f"Only: {said}\n"] if (said := words(selection)) else []
+    if taken := journal.sampling:
+        lines.append(
+            f"From {taken.taken:,} of {taken.of:,} exchanges ({taken.turns_taken:,} of"
+            f" {taken.turns_of:,} turns), evenly spaced\n"
+        )
+    return "".join([*lines, "\n"]) if lines else ""
+
+
+def nothing_of(selection: Selection, held: Tallies) -> str:
+    """Why there is no report although there is a journal."""
+    from .render.units import plural  # noqa: PLC0415 -- as above
+
+    said = f"nothing was recorded that is {words(selection)}"
+    if held.first_unix_ns is None or held.last_unix_ns is None:
+        return said
+    has = [
+        f"{plural(held.exchanges, 'exchange')} from {local(held.first_unix_ns)} to {local(held.last_unix_ns)}",
+        _names("routes", held.routes),
+        _names("models", held.models),
+        _names("clients", held.clients),
+    ]
+    return f"{said}. The journal has {'; '.join(filter(None, has))}."
+
+
+def _names(what: str, counts: Mapping[str, int]) -> str:
+    from .render.names import printable  # noqa: PLC0415 -- as above
+
+    shown = [printable(name) for name in list(counts)[:NAMED]]
+    more = f" and {len(counts) - NAMED:,} more" if len(counts) > NAMED else ""
+    return f"{what}: {', '.join(shown)}{more}" if shown else ""

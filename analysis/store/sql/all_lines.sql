@@ -1,0 +1,2 @@
+-- The records of all that is asked for.
+SELECT line FROM selected

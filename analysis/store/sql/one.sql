@@ -1,0 +1,1 @@
+SELECT line FROM stored WHERE id = $id

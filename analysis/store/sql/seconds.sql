@@ -1,0 +1,1 @@
+SELECT file, id FROM second ORDER BY file, row

@@ -1,0 +1,6 @@
+-- Every exchange once.
+CREATE OR REPLACE TEMP VIEW stored AS
+SELECT *
+FROM (SELECT * FROM packed UNION ALL BY NAME SELECT * FROM taken)
+ANTI JOIN second USING (file, row)
+WHERE id IS NOT NULL

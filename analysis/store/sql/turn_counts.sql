@@ -1,0 +1,2 @@
+-- Turns, however many exchanges each of them has.
+SELECT count(DISTINCT coalesce(turn, id)) FROM selected WHERE kind = 'turn'
