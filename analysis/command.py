@@ -6,25 +6,30 @@ One rule: what was asked for goes to stdout and nothing else does. Exit 0 fine, 
 
 from __future__ import annotations
 
-import os
-import shlex
-import shutil
+import signal
 import sys
 from importlib import import_module
-from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from .explain.overview import overview
-from .render.data import report_json
-from .render.nothing import nothing_recorded
-from .render.screen import WIDEST, Screen
-from .store.base import Journal, NoJournalError, Store, StoreError
+from . import forgotten
+from .explaining import explain
+from .filters import selecting
+from .forgetting import Forgetting
+from .render.screen import WIDEST
+from .report import report
+from .store.base import StoreError
 from .store.folder import FolderStore
 from .tail import as_json, as_text, follow
+from .terminal import PROGRAM, default_journal_dir, journal_option, refuse, say
 
-PROGRAM = "turnscope"
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from .store.selection import Selection
+
 
 HELP = (
     "Say where the wait of a chat client's turns went, from the journal that turnscope-proxy wrote."
@@ -32,15 +37,11 @@ HELP = (
 
 EPILOG = "Exit status: 0 fine, 1 found problems, 2 wrong usage."
 
-JOURNAL_HELP = (
-    "The folder that the proxy writes to.  [default: $XDG_STATE_HOME/turnscope/journal, "
-    "else ~/.local/state/turnscope/journal]"
-)
-
 TAIL_EPILOG = "Ends with Ctrl-C, status 0; 2 when the folder cannot be read."
 
-REPORT_EPILOG = (
-    "Exit status: 0 fine, also with nothing recorded yet; 1 no such folder; 2 wrong usage."
+FORGET_EPILOG = (
+    "Exit status: 0 fine, also with nothing that old; 1 something is still there, or the answer was no; "
+    "2 wrong usage, or no such folder."
 )
 
 
@@ -53,6 +54,7 @@ def _version(context: click.Context, _parameter: click.Parameter, wanted: bool) 
 
 @click.group(
     name=PROGRAM,
+    commands=[report, explain],
     help=HELP,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDEST},
@@ -73,41 +75,8 @@ def turnscope() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-@turnscope.command(epilog=REPORT_EPILOG)
-@click.option(
-    "--journal", "folder", metavar="DIR", type=click.Path(path_type=Path), help=JOURNAL_HELP
-)
-@click.option("--json", "as_data", is_flag=True, help="The same as JSON.")
-def report(folder: Path | None, *, as_data: bool) -> None:
-    """Say in one screen what was recorded and where the time went."""
-    path = folder or default_journal_dir()
-    store: Store = FolderStore(path)
-    help_on = nothing_recorded(
-        str(path), usual=folder is None, proxy=_typed("turnscope-proxy"), report=_typed(PROGRAM)
-    )
-    try:
-        journal = store.journal()
-    except NoJournalError:
-        click.echo(help_on, err=True, nl=False)
-        sys.exit(1)
-    except StoreError as fault:
-        _refuse(fault)
-    if as_data:
-        _say(report_json(overview(journal)).decode())
-        if not journal.records:
-            click.echo(help_on, err=True, nl=False)
-    elif journal == Journal():
-        _say(help_on)
-    else:
-        from .render.text import report_text  # noqa: PLC0415 -- rich: -h and tail need it not
-
-        _say(report_text(overview(journal), _screen()))
-
-
 @turnscope.command(epilog=TAIL_EPILOG)
-@click.option(
-    "--journal", "folder", metavar="DIR", type=click.Path(path_type=Path), help=JOURNAL_HELP
-)
+@journal_option
 @click.option("--json", "as_data", is_flag=True, help="Whole records, one JSON object a line.")
 @click.option(
     "-n",
@@ -117,63 +86,71 @@ def report(folder: Path | None, *, as_data: bool) -> None:
     show_default=True,
     help="How many to begin with.",
 )
-def tail(folder: Path | None, lines: int, *, as_data: bool) -> None:
+@selecting
+def tail(folder: Path | None, lines: int, selection: Selection, *, as_data: bool) -> None:
     """Show the last exchanges, then each new one as it ends."""
     text = as_json if as_data else as_text
     try:
         follow(
             FolderStore(folder or default_journal_dir()),
             lines,
-            say=lambda record: _say(text(record)),
+            say=lambda record: say(text(record)),
             complain=lambda what: click.echo(f"{PROGRAM}: {what}", err=True),
+            selection=selection,
         )
     except KeyboardInterrupt:
         return
     except StoreError as fault:
-        _refuse(fault)
+        refuse(fault)
 
 
-def default_journal_dir() -> Path:
-    """Where the proxy writes unless told otherwise: its `proxy.config` has the same words.
-
-    A relative XDG_STATE_HOME does not count, as the XDG base directory specification asks.
-    """
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path("~/.local/state").expanduser()
-    return base / "turnscope" / "journal"
-
-
-def _typed(name: str) -> str:
-    """A command of ours as it can be typed here: by its name if the shell finds it, else by its path."""
-    if shutil.which(name) is None:
-        for neighbour in (sys.argv[0], sys.executable):
-            path = Path(neighbour).absolute().with_name(name)
-            if path.is_file():
-                here = Path.cwd()
-                short = path.relative_to(here) if path.is_relative_to(here) else path
-                return shlex.quote(str(short))
-    return name
-
-
-def _screen() -> Screen:
-    """What stdout can show. NO_COLOR: no-color.org."""
-    if not sys.stdout.isatty():
-        return Screen()
-    dumb = os.environ.get("TERM", "dumb") == "dumb" or os.environ.get("NO_COLOR", "") != ""
-    return Screen(width=min(WIDEST, os.get_terminal_size().columns or WIDEST), colour=not dumb)
-
-
-def _say(text: str) -> None:
-    """Write to stdout, at once. A reader that has left (`| head`) has all that it wanted: exit 0."""
+@turnscope.command(epilog=FORGET_EPILOG)
+@click.option(
+    "--before",
+    metavar="DATE",
+    required=True,
+    callback=lambda *given: _moment(given[2]),
+    help="2026-11-01, or a time like 2026-11-01T12:00; of this machine's zone unless it names one.",
+)
+@journal_option
+@click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask, on a terminal either.")
+@click.option("--json", "as_data", is_flag=True, help="The same as JSON.")
+def forget(
+    before: datetime, folder: Path | None, *, dry_run: bool, yes: bool, as_data: bool
+) -> None:
+    """Remove the records of exchanges that began before a moment."""
+    path = folder or default_journal_dir()
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # What is still buffered would be written once more at exit, and fail once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        if not (dry_run or yes) and sys.stdin.isatty():
+            planned = Forgetting(path, forgotten.unix_ns(before), dry_run=True)
+            planned.run()
+            if planned.done.removed or planned.done.rewritten:
+                click.echo(forgotten.as_text(planned, before), err=True, nl=False)
+                click.confirm(forgotten.question(planned), abort=True, err=True)
+        pass_ = Forgetting(path, forgotten.unix_ns(before), dry_run=dry_run)
+        _run(pass_)
+    except StoreError as fault:
+        refuse(fault)
+    say((forgotten.as_json if as_data else forgotten.as_text)(pass_, before))
+    if pass_.cut_short:
+        click.echo(f"{PROGRAM}: interrupted; the journal is whole, the rest still there", err=True)
+    if pass_.cut_short or pass_.done.left:
+        sys.exit(1)
 
 
-def _refuse(fault: StoreError) -> NoReturn:
-    click.echo(f"{PROGRAM}: {fault}", err=True)
-    sys.exit(2)
+def _moment(text: str) -> datetime:
+    try:
+        return forgotten.moment(text)
+    except ValueError:
+        what = f"{text!r} is no date; write one like 2026-11-01, or a time like 2026-11-01T12:00"
+        raise click.BadParameter(what) from None
+
+
+def _run(pass_: Forgetting) -> None:
+    """Run it, or as much of it as Ctrl-C allows: that ends it between two files, never within one."""
+    usual = signal.signal(signal.SIGINT, lambda *_: pass_.stop())
+    try:
+        pass_.run()
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from analysis.explain.budget import PLACE_UNKNOWN, budget, summed
 from analysis.explain.prefill import PrefillCost, prefill_cost
 from analysis.explain.source import Refusal, Source
 from proxy.journal.record import Timings, UsageReport
+from tests.support.absurd import absurd
 from tests.support.builders import MS, part, record, timings
+
+OWN = 90_000
+"""The proxy's own delay in the default record, in ns."""
 
 NO_COST = Refusal("not known")
 COST = PrefillCost(0.5 * MS, 0.5 * MS, 0.5 * MS, 3, 500, 5000, Source("estimated", "from TTFT"))
@@ -36,6 +39,7 @@ def test_the_field_reports_turn():
     assert [(name, round(ns / MS)) for name, ns in segments(spent).items()] == [
         ("upload", 2),
         ("connect", 0),
+        ("proxy itself", 0),
         ("prefill: tools", 4247),
         ("prefill: system", 971),
         ("prefill: history", 843),
@@ -59,7 +63,7 @@ def test_the_servers_prefill_time_is_split_and_the_rest_is_its_queue():
     assert spent["prefill: history"] == 1310 * MS
     assert spent["prefill: question"] == 37 * MS
     assert "prefill: tools" not in spent
-    assert spent["queue and first step"] == (6084 - 1347) * MS - 100_000
+    assert spent["queue and first step"] == (6084 - 1347) * MS - 100_000 - OWN
 
 
 def test_a_prefill_longer_than_the_wait_is_cut_to_it():
@@ -69,7 +73,7 @@ def test_a_prefill_longer_than_the_wait_is_cut_to_it():
     spent = budget(turn, NO_COST)
 
     assert sum(ns for name, ns in segments(spent).items() if "prefill" in name) == (
-        6084 * MS - 100_000
+        6084 * MS - 100_000 - OWN
     )
     assert "queue and first step" not in segments(spent)
 
@@ -95,14 +99,14 @@ def test_an_estimated_prefill_leaves_the_unknown():
     """By another exchange's cost, what is not prefill is unknown and has its size."""
     spent = budget(record(), COST)
 
-    assert segments(spent)["unknown"] == 6084 * MS - 100_000 - 9459 * MS // 2
+    assert segments(spent)["unknown"] == 6084 * MS - 100_000 - OWN - 9459 * MS // 2
     assert sources(spent)["prefill: tools"] == "estimated from TTFT"
     assert sources(spent)["unknown"] == "estimated as what is left of TTFT"
 
 
 def test_without_any_cost_the_wait_is_not_split():
     """No token counts, no server figures: the wait is measured and whole."""
-    assert segments(budget(record(), NO_COST))["wait, not split"] == 6084 * MS - 100_000
+    assert segments(budget(record(), NO_COST))["wait, not split"] == 6084 * MS - 100_000 - OWN
     uncounted = record(parts=[], usage=UsageReport())
     assert "wait, not split" in segments(budget(uncounted, COST))
 
@@ -138,7 +142,8 @@ def test_a_caller_that_does_not_read_is_named():
     assert segments(budget(record(stall_ns=4000 * MS), NO_COST)) == {
         "upload": 2 * MS,
         "connect": 100_000,
-        "wait, not split": 6084 * MS - 100_000,
+        "proxy itself": OWN,
+        "wait, not split": 6084 * MS - 100_000 - OWN,
         "answer": 6002 * MS,
         "caller not reading": 4000 * MS,
         "tail": 1 * MS,
@@ -174,7 +179,11 @@ def test_a_reply_in_one_piece_is_one_wait():
     """Without a token's time nothing tells reading from writing."""
     spent = budget(not_streamed(), COST)
 
-    assert segments(spent) == {"upload": MS, "wait, not split": 2999 * MS}
+    assert segments(spent) == {
+        "upload": MS,
+        "proxy itself": OWN,
+        "wait, not split": 2999 * MS - OWN,
+    }
     assert spent.decode_ns is None
     assert spent.fixed_ns is None
 
@@ -188,7 +197,7 @@ def test_a_reply_in_one_piece_is_split_by_the_servers_figures():
     assert sum(ns for name, ns in segments(spent).items() if "prefill" in name) == 1000 * MS
     assert segments(spent)["answer"] == spent.decode_ns == 1500 * MS
     assert segments(spent)["caller not reading"] == 9 * MS
-    assert segments(spent)["unknown"] == (2999 - 2509) * MS
+    assert segments(spent)["unknown"] == (2999 - 2509) * MS - OWN
     assert sources(spent)["answer"] == "reported by the server"
 
 
@@ -198,30 +207,6 @@ def test_what_follows_an_unread_reply_is_unknown():
 
     assert segments(spent)["unknown"] == 10_003 * MS
     assert "tail" not in segments(spent)
-
-
-marks = st.none() | st.integers(-(10**12), 10**12)
-figures = st.none() | st.integers(-10, 10**7) | st.floats(allow_nan=False)
-absurd = st.builds(
-    record,
-    timings=st.builds(
-        Timings,
-        **dict.fromkeys(set(Timings.__struct_fields__) - {"end_ns"}, marks),
-        end_ns=st.integers(-(10**12), 10**12),
-    ),
-    reported=st.fixed_dictionaries(
-        dict.fromkeys(("prompt_ms", "prompt_n", "predicted_ms"), figures)
-    ),
-    parts=st.lists(
-        st.builds(
-            part, st.sampled_from(["tools", "question", "template"]), st.none() | st.integers(0)
-        ),
-        max_size=4,
-    ),
-    usage=st.builds(UsageReport, cached=st.none() | st.integers(-5, 10**7)),
-    stall_ns=st.integers(-(10**12), 10**12),
-)
-"""Records whose marks are missing, out of order or senseless, and servers that say anything."""
 
 
 def test_a_share_of_the_front_says_so():
@@ -263,14 +248,14 @@ def test_a_sum_keeps_each_cause_and_every_source():
 
     by_name = {s.name: s for s in total.segments}
     tools = by_name["prefill: tools"]
-    assert (total.exchanges, total.whole_ns) == (3, (2 * 16_089 + 3000) * MS)
+    assert (total.budgets, total.whole_ns) == (3, (2 * 16_089 + 3000) * MS)
     assert tools.ns == 6603 * MS // 2 + 5000 * MS * 6603 // 9459
     assert [str(source) for source in tools.sources] == [
         "estimated from reported prefill by tokens",
         "estimated from TTFT",
     ]
-    assert by_name["wait, not split"].ns == 2999 * MS
-    assert list(by_name)[:3] == ["upload", "connect", "prefill: tools"]
+    assert by_name["wait, not split"].ns == 2999 * MS - OWN
+    assert list(by_name)[:3] == ["upload", "connect", "proxy itself"]
 
 
 @settings(max_examples=300)

@@ -7,39 +7,40 @@ the end. What cannot be told apart is a segment too, says so in its name, and ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from .prefill import PrefillCost, reported_ns, reported_prefill
-from .prompt import Prompt, prompt, uncached_tokens
+from .prefill import PrefillCost
+from .prompt import Prompts, uncached_tokens
+from .readings import NS_PER_S, reported_ns, reported_prefill
+from .segment import (
+    PLACE_UNKNOWN,
+    Budget,
+    Segment,
+    SegmentName,
+    Sum,
+    SummedSegment,
+    summed,
+)
 from .source import MEASURED, REPORTED, Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from analysis.store.recorded import Record
 
     from .prefill import Cost
-    from .prompt import PartName
+    from .prompt import PartName, PartTokens
 
-SegmentName = Literal[
-    "upload",
-    "connect",
-    "prefill: tools",
-    "prefill: system",
-    "prefill: history",
-    "prefill: tool_results",
-    "prefill: question",
-    "prefill: media",
-    "prefill: template",
-    "prefill, not split",
-    "queue and first step",
-    "wait, not split",
-    "reasoning",
-    "answer",
-    "caller not reading",
-    "tail",
-    "unknown",
+__all__ = [
+    "PLACE_UNKNOWN",
+    "Budget",
+    "Segment",
+    "SegmentName",
+    "Sum",
+    "SummedSegment",
+    "budget",
+    "reported_queue_ns",
+    "summed",
 ]
 
 PREFILL: Final[Mapping[PartName, SegmentName]] = {
@@ -54,93 +55,19 @@ PREFILL: Final[Mapping[PartName, SegmentName]] = {
 }
 """What a part's share of the prefill is called."""
 
-PLACE_UNKNOWN: Final = "; order unknown"
-"""How the source of a share ends that tools and system have together: nobody but the template knows
-which of them stands first."""
-
 LEFT_OVER: Final = Source("estimated", "as what is left of TTFT")
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of an exchange's time with one cause."""
-
-    name: SegmentName
-    ns: int
-    source: Source
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """The segments of one exchange, in the order in which they happen."""
-
-    exchange: str
-    """Its id."""
-    whole_ns: int
-    """First request byte to end."""
-    segments: tuple[Segment, ...]
-    decode_ns: int | None
-    """Reasoning and answer; None when the reply's tokens were not seen and the server did not say."""
-
-    @property
-    def fixed_ns(self) -> int | None:
-        """All that is not decode; None when decode is."""
-        return None if self.decode_ns is None else self.whole_ns - self.decode_ns
-
-
-@dataclass(frozen=True, slots=True)
-class SummedSegment:
-    """One cause's time in many exchanges."""
-
-    name: SegmentName
-    ns: int
-    sources: tuple[Source, ...]
-    """How its parts came about, without a word twice: those with most time first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The budgets of many exchanges, added up: their segments add up to the sum of the wholes."""
-
-    exchanges: int
-    whole_ns: int
-    segments: tuple[SummedSegment, ...]
-    """In the order in which they happen; none stands there twice."""
-
-
-def summed(budgets: Iterable[Budget]) -> Sum:
-    """Where the time of all of them went."""
-    budgets = tuple(budgets)
-    times: dict[SegmentName, dict[Source, int]] = {}
-    for spent in budgets:
-        for segment in spent.segments:
-            by_source = times.setdefault(segment.name, {})
-            by_source[segment.source] = by_source.get(segment.source, 0) + segment.ns
-    names: tuple[SegmentName, ...] = get_args(SegmentName)
-    segments = (
-        SummedSegment(name, sum(times[name].values()), _most_first(times[name]))
-        for name in names
-        if name in times
-    )
-    return Sum(len(budgets), sum(spent.whole_ns for spent in budgets), tuple(segments))
-
-
-def _most_first(times: Mapping[Source, int]) -> tuple[Source, ...]:
-    """Sources of time; those of no time only where there is no other.
-
-    One that says the same with a doubt covers the one without.
-    """
-    some = [source for source in times if times[source]] or list(times)
-    said = [s for s in some if Source(s.kind, s.basis + PLACE_UNKNOWN) not in some]
-    return tuple(sorted(said, key=lambda source: -times[source]))
+FROM_BASE: Final = Source("estimated", "from what an empty prompt waits")
 
 
 class _Line:
     """The time of an exchange, cut from its front."""
 
-    def __init__(self, whole_ns: int) -> None:
+    def __init__(self, whole_ns: int, prompts: Prompts) -> None:
         self.whole_ns = whole_ns
+        self.prompts = prompts
         self.at_ns = 0
+        self.own_ns = 0
+        """This proxy's own time, taken out so far."""
         self.segments: list[Segment] = []
 
     def until(self, mark_ns: int | None) -> int:
@@ -160,69 +87,157 @@ class _Line:
         """Write a segment down."""
         self.segments.append(Segment(name, ns, source))
 
+    def without_own(self, record: Record, begin_ns: int, *stretches: int) -> tuple[int, ...]:
+        """The stretches from `begin_ns` to the cut, less this proxy's own delay of the first reply piece."""
+        first_ns, own_ns = record.timings.first_byte_ns, record.self.first_ns
+        if first_ns is None or own_ns is None:
+            return stretches
+        until_ns = min(self.at_ns, first_ns + max(0, own_ns))
+        *kept, own = _take(max(0, until_ns - max(begin_ns, first_ns)), *stretches)
+        self.own_ns += own
+        return tuple(kept)
 
-def budget(record: Record, cost: Cost) -> Budget:
+
+def budget(record: Record, cost: Cost, prompts: Prompts | None = None) -> Budget:
     """The budget of one exchange.
 
     `cost` is what a prompt token costs on its engine; it is only used where the server did not say
-    how long it read this very prompt.
+    how long it read this very prompt. `prompts`: those that were taken apart already.
     """
     marks = record.timings
-    line = _Line(max(0, marks.end_ns))
+    line = _Line(max(0, marks.end_ns), prompts or Prompts())
     line.add("upload", line.until(marks.request_end_ns), MEASURED)
     connect = line.until(marks.upstream_connected_ns)
     line.add("connect", connect + line.until(marks.upstream_sent_ns), MEASURED)
+    place = len(line.segments)
     if marks.first_token_ns is None:
-        decode = _unseen(line, record)
+        decode = _unseen(line, record, cost)
     else:
         _wait(line, record, cost)
         decode = _seen(line, record)
+    line.segments.insert(place, Segment("proxy itself", line.own_ns, MEASURED))
     return Budget(record.id, line.whole_ns, tuple(line.segments), decode)
+
+
+def reported_queue_ns(record: Record) -> int | None:
+    """How long the request waited in the server before it was worked on, as the server said.
+
+    vLLM: `metrics.queue_time_ms`. SGLang: `meta_info.queue_time`, in seconds. None: it did not say.
+    """
+    ns = reported_ns(record, "queue_time_ms")
+    return reported_ns(record, "queue_time", NS_PER_S) if ns is None else ns
 
 
 def _wait(line: _Line, record: Record, cost: Cost) -> None:
     """From the request's leaving to the first token."""
+    begin_ns = line.at_ns
     wait = line.until(record.timings.first_token_ns)
+    (wait,) = line.without_own(record, begin_ns, wait)
+    queue_ns = reported_queue_ns(record)
+    if queue_ns is not None:
+        wait, queue = _take(queue_ns, wait)
+        line.add("server queue", queue, REPORTED)
     read, tokens = reported_prefill(record), uncached_tokens(record)
     if read is not None:
         prefill = min(read.ns, wait)
-        _split(line, prompt(record), prefill, REPORTED)
-        line.add("queue and first step", wait - prefill, LEFT_OVER)
+        _split(line, record, _Prefill(prefill, REPORTED, cost))
+        _before_first(line, wait - prefill, cost, "queue and first step")
     elif isinstance(cost, PrefillCost) and tokens is not None:
         prefill = min(cost.of(tokens), wait)
-        _split(line, prompt(record), prefill, cost.estimate)
-        line.add("unknown", wait - prefill, LEFT_OVER)
+        low, high = cost.of_range(tokens)
+        ends = (max(0, min(low, wait)), max(0, min(high, wait))) if cost.interval else None
+        _split(line, record, _Prefill(prefill, cost.estimate, cost, ends))
+        _before_first(line, wait - prefill, cost, "unknown")
     else:
         line.add("wait, not split", wait, MEASURED)
 
 
-def _split(line: _Line, prompt: Prompt | None, ns: int, source: Source) -> None:
-    """Prefill time laid on the parts by their uncached tokens, without a nanosecond lost."""
-    if prompt is None or prompt.uncached == 0:
-        line.add("prefill, not split", ns, source)
+def _before_first(line: _Line, left: int, cost: Cost, otherwise: SegmentName) -> None:
+    """What is left of the wait beside prefill: as much as an empty prompt waits, and the rest.
+
+    One step of the decode says nothing here: servers take the first token from the last pass of the
+    prefill.
+    """
+    if not isinstance(cost, PrefillCost) or cost.base_ns is None:
+        line.add(otherwise, left, LEFT_OVER)
+        return
+    rest, first = _take(max(0, cost.base_ns), left)
+    ends = cost.base_range_ns
+    interval = None if ends is None else (min(ends[0], left), min(ends[1], left))
+    line.segments.append(Segment("first step", first, FROM_BASE, interval=interval))
+    line.add("unknown", rest, LEFT_OVER)
+
+
+class _Prefill(NamedTuple):
+    """The time in which one prompt was read."""
+
+    ns: int
+    source: Source
+    cost: Cost
+    ends: tuple[int, int] | None = None
+    """Where `ns` lies; None: measured, reported, or no interval is known."""
+
+    def upto(self, tokens: int, whole: int) -> int:
+        """Time for the first so many of its uncached tokens: later ones may cost more."""
+        if isinstance(self.cost, PrefillCost) and self.cost.stretches:
+            all_ns = self.cost.of(whole)
+            if all_ns > 0:
+                return min(self.ns, self.ns * self.cost.of(tokens) // all_ns)
+        return self.ns * tokens // whole
+
+
+def _split(line: _Line, record: Record, prefill: _Prefill) -> None:
+    """Prefill time laid on the parts by their uncached tokens, without a nanosecond lost.
+
+    A part that came from the cache has no time, and its tokens stand beside that.
+    """
+    asked, source = line.prompts.of(record), prefill.source
+    if asked is None or asked.uncached == 0:
+        line.segments.append(
+            Segment("prefill, not split", prefill.ns, source, interval=prefill.ends)
+        )
         return
     if source is REPORTED:
         source = Source("estimated", "from reported prefill by tokens")
     doubtful = Source(source.kind, source.basis + PLACE_UNKNOWN)
-    parts = (*prompt.parts, prompt.unexplained) if prompt.unexplained else prompt.parts
+    parts = (*asked.parts, asked.unexplained) if asked.unexplained else asked.parts
     whole = sum(part.uncached for part in parts)
     tokens = spent = 0
     for part in parts:
         tokens += part.uncached
-        upto = ns * tokens // whole
-        line.add(PREFILL[part.part], upto - spent, doubtful if part.shared else source)
+        upto = max(spent, prefill.upto(tokens, whole) if tokens < whole else prefill.ns)
+        line.segments.append(
+            Segment(
+                PREFILL[part.part],
+                upto - spent,
+                doubtful if part.shared else source,
+                part.uncached,
+                None if asked.cached is None else _cached(part),
+                _share(prefill.ends, part.uncached, whole),
+            )
+        )
         spent = upto
+
+
+def _share(ends: tuple[int, int] | None, tokens: int, whole: int) -> tuple[int, int] | None:
+    return None if ends is None else (ends[0] * tokens // whole, ends[1] * tokens // whole)
+
+
+def _cached(part: PartTokens) -> int:
+    return max(0, part.billed - part.uncached)
 
 
 def _seen(line: _Line, record: Record) -> int:
     """From the first token to the end, when tokens were seen; gives the decode time."""
     marks = record.timings
+    begin_ns = line.at_ns
     spoken = [m for m in (marks.first_visible_text_ns, marks.first_tool_call_ns) if m is not None]
     thinking = 0
     if marks.first_reasoning_ns is not None:
         thinking = line.until(min(spoken) if spoken else marks.last_token_ns)
     answer = line.until(marks.last_token_ns)
     rest = line.rest()
+    thinking, answer, rest = line.without_own(record, begin_ns, thinking, answer, rest)
     # Where in the reply the caller stopped reading is not in a record. Tokens that waited for it
     # came late, so the time is taken out of the answer first.
     answer, thinking, rest, stall = _take(max(0, record.stall_ns), answer, thinking, rest)
@@ -245,18 +260,24 @@ def _take(ns: int, *stretches: int) -> tuple[int, ...]:
     return (*kept, ns - left)
 
 
-def _unseen(line: _Line, record: Record) -> int | None:
+def _unseen(line: _Line, record: Record, cost: Cost) -> int | None:
     """From the request's leaving to the end, when no token was seen.
 
     A reply in one piece, an error, or an answer that never began: only the server can tell prefill
     from decode here. llama.cpp does, in every reply that succeeded.
     """
+    begin_ns = line.at_ns
     left = line.rest()
+    (left,) = line.without_own(record, begin_ns, left)
     left, stall = _take(max(0, record.stall_ns), left)
+    queue_ns = reported_queue_ns(record)
+    if queue_ns is not None:
+        left, queue = _take(queue_ns, left)
+        line.add("server queue", queue, REPORTED)
     read, decode = reported_prefill(record), None
     if read is not None:
         prefill = min(read.ns, left)
-        _split(line, prompt(record), prefill, REPORTED)
+        _split(line, record, _Prefill(prefill, REPORTED, cost))
         left -= prefill
     written_ns = reported_ns(record, "predicted_ms")
     if written_ns is not None:

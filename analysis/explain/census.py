@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from analysis.store.base import Gap, Journal, Unreadable
     from analysis.store.recorded import Loss
+    from analysis.store.tallies import Tallies
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,9 @@ class Census:
     """What was recorded, and what was not."""
 
     exchanges: int
+    turns: int
+    """With a whole answer at their end, however many exchanges each has; where the records are a sample, all
+    that were begun."""
     standings: Mapping[Standing, int]
     """Every exchange is one of these."""
     first_unix_ns: int | None
@@ -55,13 +59,16 @@ class Census:
         return sum(gap.count for gap in self.gaps)
 
 
-def census(journal: Journal) -> Census:
-    """Count a journal."""
+def census(journal: Journal, turns: int) -> Census:
+    """Count a journal that holds so many turns; of a sample, what it was taken from."""
+    if journal.sampling is not None and journal.tallies is not None:
+        return _tallied(journal, journal.tallies)
     records = journal.records
     generations = [r for r in records if r.kind != "not_generation"]
     standings = Counter(standing(r) for r in records)
     return Census(
         exchanges=len(records),
+        turns=turns,
         standings={name: standings[name] for name in get_args(Standing)},
         first_unix_ns=records[0].at_unix_ns if records else None,
         last_unix_ns=records[-1].at_unix_ns if records else None,
@@ -69,6 +76,23 @@ def census(journal: Journal) -> Census:
         models=_most(engine(r).model for r in generations),
         clients=_most(r.client for r in generations),
         failures=_most(verdict(r) for r in records if r.error_kind is not None),
+        losses=journal.losses,
+        gaps=journal.gaps,
+        unreadable=journal.unreadable,
+    )
+
+
+def _tallied(journal: Journal, counted: Tallies) -> Census:
+    return Census(
+        exchanges=counted.exchanges,
+        turns=counted.turns,
+        standings={name: counted.standings.get(name, 0) for name in get_args(Standing)},
+        first_unix_ns=counted.first_unix_ns,
+        last_unix_ns=counted.last_unix_ns,
+        routes=counted.routes,
+        models=counted.models,
+        clients=counted.clients,
+        failures=counted.failures,
         losses=journal.losses,
         gaps=journal.gaps,
         unreadable=journal.unreadable,

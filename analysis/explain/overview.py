@@ -8,15 +8,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from analysis.store.recorded import decode_ns
+
+from .asked import Asked
 from .brief import brief
-from .budget import budget, summed
+from .budget import summed
 from .census import census
-from .prefill import engine, prefill_costs
+from .misses import misses
+from .outlook import outlook
+from .prefill import prefill_costs
 from .prefix import prefix
-from .speeds import speeds
+from .prompt import Prompts
+from .savings import savings
+from .speeds import speeds, step
 from .speedup import ceiling, whole_turn
+from .steps import carried, step_costs
 from .tools import tools
-from .turns import median_turn, standing
+from .turn_budget import split, turn_budget
+from .turn_times import Known
+from .turns import median_turn, standing, threaded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,10 +37,16 @@ if TYPE_CHECKING:
     from .brief import Brief
     from .budget import Budget, Sum
     from .census import Census
+    from .misses import Misses
+    from .outlook import Outlook
     from .prefill import Cost, Engine
     from .prefix import Prefix
-    from .speeds import Speed
+    from .savings import Savings
+    from .source import Refusal
+    from .speeds import Speed, Step
+    from .steps import Carried, StepCost
     from .tools import Tools
+    from .turns import Turn
 
 LAST: Final = 10
 """Exchanges shown one by one."""
@@ -55,19 +71,26 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class MedianTurn:
-    """The turn that stands for all: a real exchange, in the middle of those with a split."""
+    """The turn that stands for all: a real one, in the middle of those with a split."""
 
     among: int
     """Turns that it is the middle one of: those whose decoding took time that was seen or said, or
     all if there are none. The others have no split."""
+    turn: Turn
     brief: Brief
+    """Of the exchange of the turn that decoded longest; there may be no other."""
     budget: Budget
+    """Of the whole turn."""
     speeds: tuple[Speed, ...]
+    step: Step | None
+    """Its decode step; None where TPOT is refused or events were not counted."""
     faster: tuple[WhatIf, ...]
     """Empty when its decode time is not known."""
     ceiling: float | None
     """What a decode that costs nothing would bring; None when its decode time is not known, or
     when nothing but decode was seen."""
+    carried: Carried | None
+    """What the prefix added to its decode; None: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,57 +99,94 @@ class Overview:
 
     census: Census
     turns: int
+    answers: int
+    """Whole answers in all turns."""
     median: MedianTurn | None
     """None when there is no turn."""
     waits: tuple[Brief, Brief] | None
-    """The turns that waited least and longest for their first token; None when they waited alike."""
+    """The answers that waited least and longest for their first token; None when they waited alike."""
     spent: Sum
     """Where the time of all turns went, whatever the median turn is."""
     costs: Mapping[Engine, Cost]
     """What a prompt token costs on each engine that was asked for output."""
+    steps: Mapping[Engine, StepCost | Refusal]
+    """What a token of context costs each generated one, on the same."""
     prefix: Prefix
     tools: Tools
+    savings: Savings
+    """What the tools cost that were never called."""
+    misses: Misses
+    outlook: Outlook
     last: tuple[Brief, ...]
     """The last exchanges, oldest first."""
 
 
-def overview(journal: Journal) -> Overview:
-    """The report of a journal."""
+def overview(journal: Journal, asked: Asked | None = None) -> Overview:
+    """The report of a journal; `asked`: what its reader supposes, if anything."""
     records = journal.records
-    turns = [r for r in records if standing(r) == "turn"]
-    costs = prefill_costs(r for r in records if r.kind != "not_generation")
-    budgets = [budget(t, costs[engine(t)]) for t in turns]
+    answers = [r for r in records if standing(r) == "turn"]
+    turns = [t for t in threaded(records) if t.standing == "turn"]
+    generations = [r for r in records if r.kind != "not_generation"]
+    costs, steps = prefill_costs(generations), step_costs(generations)
+    prompts = Prompts()
+    each = [(t, split(t, costs, prompts)) for t in turns]
+    budgets = [turn_budget(t, costs, spent) for t, spent in each]
+    exact = None if journal.sampling is None else journal.tallies
+    used = tools(records, journal.tool_sets, costs, exact, prompts)
+    known = Known(costs, journal.tool_sets, {t.name for t in used.never_called()})
+    ahead = outlook(journal, each, answers, known, asked or Asked())
     return Overview(
-        census=census(journal),
+        census=census(journal, len(turns)),
         turns=len(turns),
-        median=_median(turns, budgets),
-        waits=_waits(turns),
+        answers=len(answers),
+        median=_median(turns, budgets, answers, steps),
+        waits=_waits(answers),
         spent=summed(budgets),
         costs=costs,
-        prefix=prefix(turns, costs),
-        tools=tools(records, journal.tool_sets, costs),
+        steps=steps,
+        prefix=prefix(answers, costs, prompts),
+        tools=used,
+        savings=savings(used, ahead.what_ifs),
+        misses=misses(records, costs, exact),
+        outlook=ahead,
         last=tuple(brief(r) for r in records[-LAST:]),
     )
 
 
-def _median(turns: Sequence[Record], budgets: Sequence[Budget]) -> MedianTurn | None:
+def _median(
+    turns: Sequence[Turn],
+    budgets: Sequence[Budget],
+    answers: Sequence[Record],
+    steps: Mapping[Engine, StepCost | Refusal],
+) -> MedianTurn | None:
     """The median turn, None without turns.
 
     A turn without decode time can stand for no other: one client that does not stream would leave the
     report without a split although most turns have one.
     """
     spent_by = {turn.id: spent for turn, spent in zip(turns, budgets, strict=True)}
-    split = [turn for turn in turns if spent_by[turn.id].decode_ns] or turns
-    turn = median_turn(split)
+    decoded = [turn for turn in turns if spent_by[turn.id].decode_ns] or turns
+    turn = median_turn(decoded)
     if turn is None:
         return None
     spent = spent_by[turn.id]
     faster, most = _faster(spent)
-    return MedianTurn(len(split), brief(turn), spent, speeds(turn, turns), faster, most)
+    longest = max(turn.exchanges, key=lambda r: decode_ns(r.timings) or 0)
+    return MedianTurn(
+        len(decoded),
+        turn,
+        brief(longest),
+        spent,
+        speeds(longest, answers),
+        step(longest),
+        faster,
+        most,
+        carried(turn.exchanges, steps),
+    )
 
 
-def _waits(turns: Sequence[Record]) -> tuple[Brief, Brief] | None:
-    lines = [brief(turn) for turn in turns]
+def _waits(answers: Sequence[Record]) -> tuple[Brief, Brief] | None:
+    lines = [brief(answer) for answer in answers]
     waited = sorted(((w, n) for n, line in enumerate(lines) if (w := line.ttft_ns) is not None))
     if not waited or waited[-1][0] < ALIKE * waited[0][0]:
         return None

@@ -142,6 +142,21 @@ def prompt(record: Record) -> Prompt | None:
     return Prompt(tuple(parts), cached_tokens(record), _unexplained(record, read, uncached))
 
 
+class Prompts:
+    """Each prompt taken apart once, for as long as a report is made. Records stay as they are meanwhile."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Record, Prompt | None]] = {}
+
+    def of(self, record: Record) -> Prompt | None:
+        """As `prompt`."""
+        known = self._known.get(id(record))
+        if known is None:
+            # The record is kept beside it, so that its id stays its own.
+            known = self._known[id(record)] = (record, prompt(record))
+        return known[1]
+
+
 def _unexplained(
     record: Record, read: dict[PartName, int], uncached: dict[PartName, int]
 ) -> PartTokens | None:

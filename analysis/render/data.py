@@ -13,6 +13,9 @@ import orjson
 
 from analysis.explain.source import Refusal
 
+from .outlook_data import outlook_fields
+from .tools_data import misses_fields, price_fields, tools_fields
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,13 +24,13 @@ if TYPE_CHECKING:
     from analysis.explain.census import Census
     from analysis.explain.overview import MedianTurn, Overview
     from analysis.explain.prefill import Cost, Engine
-    from analysis.explain.prefix import Prefix, Price
+    from analysis.explain.prefix import Prefix
     from analysis.explain.prompt import Count
-    from analysis.explain.tools import Tools
+    from analysis.explain.steps import Carried, StepCost
 
     Fields = dict[str, Any]
 
-SCHEMA: Final = "turnscope.report/1"
+SCHEMA: Final = "turnscope.report/2"
 
 UNREADABLE_SHOWN: Final = 100
 
@@ -38,12 +41,16 @@ def report_json(report: Overview) -> bytes:
         "schema": SCHEMA,
         "census": _census(report.census),
         "turns": report.turns,
+        "answers": report.answers,
         "median_turn": None if report.median is None else _median(report.median),
         "all_turns": _sum(report.spent),
         "shortest_and_longest_wait": [_brief(line) for line in report.waits or ()],
         "prefill_costs": [_cost(engine, cost) for engine, cost in report.costs.items()],
+        "decode_costs": [_step(engine, cost) for engine, cost in report.steps.items()],
         "prompt": _prompt(report.prefix),
-        "tools": _tools(report.tools),
+        "tools": tools_fields(report.tools, report.savings),
+        "cache_misses": misses_fields(report.misses),
+        **outlook_fields(report.outlook),
         "last_exchanges": [_brief(line) for line in report.last],
     }
     return orjson.dumps(fields, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -52,6 +59,7 @@ def report_json(report: Overview) -> bytes:
 def _census(census: Census) -> Fields:
     return {
         "exchanges": census.exchanges,
+        "turns": census.turns,
         "standings": dict(census.standings),
         "first_unix_ns": census.first_unix_ns,
         "last_unix_ns": census.last_unix_ns,
@@ -80,7 +88,10 @@ def _named(unit: str, names: Mapping[str, int]) -> list[Fields]:
 
 def _median(median: MedianTurn) -> Fields:
     spent = median.budget
+    output = median.brief.output
     return {
+        "id": median.turn.id,
+        "exchanges": len(median.turn.exchanges),
         "exchange": _brief(median.brief),
         "among_turns": median.among,
         "whole_ns": spent.whole_ns,
@@ -94,6 +105,8 @@ def _median(median: MedianTurn) -> Fields:
             {
                 "name": speed.name,
                 "formula": speed.formula,
+                "leaves_out": speed.leaves_out,
+                "shown_by": speed.shown_by,
                 "tokens_per_s": speed.figure.value,
                 "refused": speed.figure.refused,
                 "median_tokens_per_s": speed.median,
@@ -101,6 +114,10 @@ def _median(median: MedianTurn) -> Fields:
             }
             for speed in median.speeds
         ],
+        "step_ns": None if median.step is None else median.step.ns,
+        "step_tokens": None if median.step is None else median.step.tokens,
+        "step_tokens_source": None if output is None else str(output.source),
+        "prefix_in_decode": None if median.carried is None else _carried(median.carried),
         "faster_engine": {
             "measured": "before",
             "source": "estimated: all but decoding stays as it is",
@@ -119,7 +136,7 @@ def _median(median: MedianTurn) -> Fields:
 
 def _sum(total: Sum) -> Fields:
     return {
-        "turns": total.exchanges,
+        "turns": total.budgets,
         "whole_ns": total.whole_ns,
         "segments": [
             {
@@ -174,9 +191,45 @@ def _cost(engine: Engine, cost: Cost) -> Fields:
     }
 
 
+def _step(engine: Engine, cost: StepCost | Refusal) -> Fields:
+    fields: Fields = {"upstream": engine.upstream, "model": engine.model}
+    if isinstance(cost, Refusal):
+        return fields | {"added_ns_per_token": None, "refused": cost.reason}
+    base_low, base_high = cost.base_range_ns or (None, None)
+    return fields | {
+        "added_ns_per_token": cost.ns_per_context_token,
+        "refused": None,
+        "low_added_ns_per_token": cost.low_ns_per_context_token,
+        "high_added_ns_per_token": cost.high_ns_per_context_token,
+        "base_ns": cost.base_ns,
+        "low_base_ns": base_low,
+        "high_base_ns": base_high,
+        "exchanges": cost.exchanges,
+        "least_context_tokens": cost.least_tokens,
+        "most_context_tokens": cost.most_tokens,
+        "context_tokens_source": "prompt and half the answer",
+        "curved": cost.curved,
+        "source": str(cost.source),
+    }
+
+
+def _carried(carried: Carried) -> Fields:
+    low, high = carried.interval_ns
+    return {
+        "duration_ns": carried.ns,
+        "low_ns": low,
+        "high_ns": high,
+        "prefix_tokens": carried.tokens,
+        "prefix_tokens_source": "as of the parts",
+        "generated_tokens": carried.generated,
+        "generated_tokens_source": "as of each answer",
+        "source": str(carried.source),
+    }
+
+
 def _prompt(prefix: Prefix) -> Fields:
     return {
-        "turns": prefix.turns,
+        "answers": prefix.answers,
         "cached_tokens": prefix.cached,
         "cached_of_tokens": prefix.cached_of,
         "parts": [
@@ -186,38 +239,9 @@ def _prompt(prefix: Prefix) -> Fields:
                 "tokens_source": str(part.source),
                 "read_by_server": part.read,
                 "share": part.share,
-                "turns": part.turns,
-                **_price(part.price),
+                "answers": part.answers,
+                **price_fields(part.price),
             }
             for part in prefix.parts
         ],
-    }
-
-
-def _tools(tools: Tools) -> Fields:
-    return {
-        "answers": tools.answers,
-        "offering_answers": tools.offering,
-        "unlisted_answers": tools.unlisted,
-        "never_called_tools": len(tools.never_called()),
-        "tools": [
-            {
-                "name": tool.name,
-                "mcp_server": tool.server,
-                "tokens": tool.tokens,
-                "tokens_source": str(tool.source),
-                "offered_answers": tool.offered,
-                "called_answers": tool.called,
-                **_price(tool.price),
-            }
-            for tool in tools.tools
-        ],
-    }
-
-
-def _price(price: Price | None) -> Fields:
-    return {
-        "cold_ns": None if price is None else price.cold_ns,
-        "as_lived_ns": None if price is None else price.lived_ns,
-        "time_source": None if price is None else str(price.source),
     }

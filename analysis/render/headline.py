@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from analysis.explain.source import Refusal
 
 from .units import NOTHING, count, duration, factor, percent, plural
+from .whatif import switch_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 SHOWN_SPEEDUP: Final = 2.0
 """The faster engine of the headline."""
+
+LITTLE: Final = 0.01
+"""Of a turn: a saving below it is not named as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +47,17 @@ def headline(report: Overview) -> tuple[Statement, ...]:
         *_waits(report),
         *_front(report),
         *_price(report),
-        _engine(report.median),
+        *_cut(report, report.median),
+        *_engine(report),
     )
 
 
 def _turn(median: MedianTurn, turns: int) -> Statement:
     line, decode_ns = median.brief, median.budget.decode_ns
-    text = f"{_which(median, turns)} took {duration(line.whole_ns)}"
-    if line.ttft_ns is not None and line.decode_ns is not None:
+    text = f"{_which(median, turns)} took {duration(median.budget.whole_ns)}"
+    if len(median.turn.exchanges) > 1:
+        text += _loop(median)
+    elif line.ttft_ns is not None and line.decode_ns is not None:
         share = percent(line.ttft_ns / line.whole_ns) if line.whole_ns else NOTHING
         text += f": {duration(line.ttft_ns)} ({share}) until the first token,"
         text += f" {duration(line.decode_ns)} decoding"
@@ -62,6 +69,17 @@ def _turn(median: MedianTurn, turns: int) -> Statement:
     if others:
         text += f". {_others(others)}: no decoding was seen, so nothing tells reading from writing"
     return Statement(f"{text}.", "measured")
+
+
+def _loop(median: MedianTurn) -> str:
+    """A turn of several requests: the client's own time is in it as well."""
+    spent = median.budget
+    client = sum(s.ns for s in spent.segments if s.name.startswith("client: "))
+    text = f" in {len(median.turn.exchanges):,} requests: {duration(client)} in the client between them"
+    if spent.decode_ns is None:
+        return f"{text}; not all replies were streamed, so reading and writing cannot be told apart"
+    rest = spent.whole_ns - client - spent.decode_ns
+    return f"{text}, {duration(spent.decode_ns)} decoding, {duration(rest)} waiting"
 
 
 def _which(median: MedianTurn, turns: int) -> str:
@@ -98,7 +116,7 @@ def _wait(line: Brief) -> str:
 
 
 def _front(report: Overview) -> Iterator[Statement]:
-    front, turns = report.prefix.front, report.prefix.turns
+    front, answers = report.prefix.front, report.prefix.answers
     if not report.prefix.parts:
         yield Statement(
             "What its prompt was made of is not known: its tokens were not counted.", ""
@@ -106,8 +124,8 @@ def _front(report: Overview) -> Iterator[Statement]:
     elif front is None:
         yield Statement("The client puts neither tools nor a system prompt before your words.", "")
     else:
-        alike = len({part.turns for part in front.parts}) == 1
-        wheres = ["" if alike else _where(part.turns, turns) for part in front.parts]
+        alike = len({part.answers for part in front.parts}) == 1
+        wheres = ["" if alike else _where(part.answers, answers) for part in front.parts]
         parts = [
             _part(part, report.tools, where)
             for part, where in zip(front.parts, wheres, strict=True)
@@ -115,10 +133,10 @@ def _front(report: Overview) -> Iterator[Statement]:
         text = " and ".join(parts)
         if len(parts) > 1:
             text = f"{count(front.tokens)} tokens: {text}"
-        where = _bracketed(_where(front.parts[0].turns, turns)) if alike else ""
+        where = _bracketed(_where(front.parts[0].answers, answers)) if alike else ""
         sources = list(dict.fromkeys(str(part.counted.source) for part in front.parts))
-        if front.turns > 1:
-            sources.append(f"of the middle one of {front.turns:,} turns")
+        if front.answers > 1:
+            sources.append(f"of the middle one of {front.answers:,} requests")
         yield Statement(f"Before your words{where} the client puts {text}.", "; ".join(sources))
 
 
@@ -134,8 +152,8 @@ def _part(part: FrontPart, tools: Tools, where: str) -> str:
     return f"{tokens} in {listed}{_bracketed(never if unused else '', where)}"
 
 
-def _where(carried_by: int, turns: int) -> str:
-    return "" if carried_by == turns else f"in {carried_by:,} of {turns:,} turns"
+def _where(carried_by: int, answers: int) -> str:
+    return "" if carried_by == answers else f"in {carried_by:,} of {answers:,} requests"
 
 
 def _bracketed(*remarks: str) -> str:
@@ -155,7 +173,7 @@ def _price(report: Overview) -> Iterator[Statement]:
     if tools is not None and len(front.parts) > 1:
         text += f" ({duration(tools.cold_ns)} of it the tools)"
     carried = "tools" if tools is not None else "them"
-    text += f"; as lived, {duration(front.price.lived_ns)} a turn that carried {carried}"
+    text += f"; as lived, {duration(front.price.lived_ns)} a request that carried {carried}"
     yield Statement(f"{text}{_cache(report)}.", str(front.price.source))
 
 
@@ -167,12 +185,49 @@ def _cache(report: Overview) -> str:
     return f", with {percent(share)} of all prompt tokens from the cache"
 
 
+def _cut(report: Overview, median: MedianTurn) -> Iterator[Statement]:
+    """What the turns would be without the tools that were of no use."""
+    unused, gain = report.savings.unused, report.savings.gain
+    if unused is None or unused.price is None or isinstance(gain, Refusal):
+        return
+    whose = (
+        "Without the only tool"
+        if len(unused.names) == 1
+        else f"Without the {len(unused.names):,} tools"
+    )
+    were = "was" if len(unused.names) == 1 else "were"
+    saved = gain.saved_ns.median
+    turn = "the turn takes" if gain.turns == 1 else "the median turn takes"
+    if saved < LITTLE * median.budget.whole_ns:
+        each = gain.total_saved_ns / gain.turns
+        text = (
+            f"{whose} that {were} never called {turn} as long, because it read little of them;"
+            f" the mean of {plural(gain.turns, 'turn')} is {duration(each)} less."
+        )
+    else:
+        ends = gain.interval_ns
+        within = "" if ends is None else f" ({duration(ends[0])} to {duration(ends[1])})"
+        text = (
+            f"{whose} that {were} never called {turn} {duration(saved)}{within} less:"
+            f" it is {factor(gain.speedup.median)} as fast."
+        )
+    yield Statement(text, str(unused.price.source))
+
+
 def _refusal(report: Overview) -> str:
     refused = [cost.reason for cost in report.costs.values() if isinstance(cost, Refusal)]
     return refused[0] if refused else "no cost of a token is known"
 
 
-def _engine(median: MedianTurn) -> Statement:
+def _engine(report: Overview) -> Iterator[Statement]:
+    """What the user asked about, else an engine that decodes twice as fast."""
+    if report.outlook.switched is not None:
+        yield Statement(*switch_words(report.outlook.switched))
+    elif report.median is not None:
+        yield _twice(report.median)
+
+
+def _twice(median: MedianTurn) -> Statement:
     gain = next((g for g in median.faster if g.decode_speedup == SHOWN_SPEEDUP), None)
     if gain is None:
         return Statement(

@@ -74,7 +74,8 @@ def _standings(census: Census) -> str:
         others.append(plural(n["hidden"], "hidden request"))
     if n["not_generation"]:
         others.append(f"{plural(n['not_generation'], 'request')} for no answer")
-    return f"{n['turn']:,}; not counted as turns: {', '.join(others)}"
+    answers = "" if n["turn"] == census.turns else f", of {plural(n['turn'], 'answered request')}"
+    return f"{census.turns:,}{answers}; not counted as turns: {', '.join(others)}"
 
 
 def _none(n: int, one: str) -> str:

@@ -1,36 +1,30 @@
-"""The tables of one turn: where its time went, and how fast it was.
+"""The tables of one turn: where its time went.
 
 One rule: the rows of a budget are the segments of the turn, so what is printed adds up to the turn.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from .names import PARTS, printable
 from .table import Column, Table, text
-from .units import NOTHING, count, percent, plural, scale_for, speed
+from .units import count, percent, plural, scale_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from analysis.explain.budget import Sum
+    from analysis.explain.budget import Budget, Sum
     from analysis.explain.overview import MedianTurn
-    from analysis.explain.speeds import Speed
 
     from .units import Scale
 
 BAR: Final = 20
 """Characters of a bar that is the whole."""
 
-SPEED_NAMES: Final = {
-    "client_style": "client style",
-    "decode": "decode",
-    "decode_after_first": "after the first event",
-    "per_request": "per request",
-    "whole_turn": "whole turn",
-}
+ANOTHER_STORY: Final = 0.15
+"""Shares of a segment further apart than this are worth a second table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,22 +32,39 @@ class _Row:
     name: str
     ns: int
     source: str
+    cached: int | None = None
+    interval: tuple[int, int] | None = None
 
 
 def budget_table(median: MedianTurn) -> Table:
     """Where the time of the median turn went, with a bar for each segment."""
     spent = median.budget
-    rows = (_Row(s.name, s.ns, str(s.source)) for s in spent.segments)
-    return _spent("WHERE THE MEDIAN TURN GOES", spent.whole_ns, rows, _which(median))
+    return spent_table("WHERE THE MEDIAN TURN GOES", spent, _which(median))
+
+
+def spent_table(title: str, spent: Budget, note: str) -> Table:
+    """Where the time of one exchange or turn went."""
+    rows = (_Row(s.name, s.ns, str(s.source), s.cached, s.interval) for s in spent.segments)
+    return _spent(title, spent.whole_ns, rows, note)
 
 
 def sum_table(total: Sum) -> Table | None:
     """Where the time of all turns went; None when one turn is all."""
-    if total.exchanges < 2:
+    if total.budgets < 2:
         return None
     rows = (_Row(s.name, s.ns, "; ".join(map(str, s.sources))) for s in total.segments)
-    note = f"The same segments, summed over {total.exchanges:,} turns."
+    note = f"The same segments, summed over {total.budgets:,} turns."
     return _spent("WHERE ALL TURNS WENT", total.whole_ns, rows, note)
+
+
+def unlike(spent: Budget, total: Sum) -> bool:
+    """Whether all turns tell another story than the one: some segment's share is far from its own there."""
+    own = {s.name: s.ns / spent.whole_ns for s in spent.segments if spent.whole_ns}
+    return any(
+        abs(s.ns / total.whole_ns - own.get(s.name, 0.0)) > ANOTHER_STORY
+        for s in total.segments
+        if total.whole_ns
+    )
 
 
 def _spent(title: str, whole_ns: int, segments: Iterable[_Row], note: str) -> Table:
@@ -65,7 +76,10 @@ def _spent(title: str, whole_ns: int, segments: Iterable[_Row], note: str) -> Ta
         share = row.ns / whole_ns if whole_ns else 0.0
         said = '"' if row.source == before else row.source
         if not row.ns:
-            said = "nothing read anew"
+            said = f"all {row.cached:,} tokens cached" if row.cached else "nothing read anew"
+        elif row.interval is not None:
+            low, high = map(scale.text, row.interval)
+            said += f", {low} to {high}"
         rows.append((row.name, scale.text(row.ns), percent(share), _bar(share), said))
         before = row.source if row.ns else before
     columns = (
@@ -91,6 +105,12 @@ def _which(median: MedianTurn) -> str:
     )
     if line.input is not None and line.cached is not None:
         tokens += f" ({count(line.cached)} from its cache)"
+    requests = len(median.turn.exchanges)
+    if requests > 1:
+        return (
+            f"Turn {printable(median.turn.id)} of {requests:,} requests, from its first request byte to"
+            f" its end. Most was decoded in exchange {printable(line.id)}{tokens}."
+        )
     return f"Exchange {printable(line.id)}, from its first request byte to its end{tokens}."
 
 
@@ -104,7 +124,7 @@ def _rows(segments: Iterable[_Row], scale: Scale) -> Iterator[_Row]:
         prefill = segment.name.startswith("prefill: ")
         if not segment.ns and (not prefill or segment.name == "prefill: template"):
             continue  # a template's few tokens have no place of their own: zero says nothing
-        row = _Row(_words(segment.name), segment.ns, segment.source)
+        row = replace(segment, name=_words(segment.name))
         joins = rows and not prefill and rows[-1].source == row.source
         if joins and max(row.ns, rows[-1].ns) < scale.least_shown_ns:
             last = rows.pop()
@@ -116,37 +136,3 @@ def _rows(segments: Iterable[_Row], scale: Scale) -> Iterator[_Row]:
 def _words(name: str) -> str:
     head, colon, part = name.partition(": ")
     return f"{head}{colon}{PARTS.get(part, part)}"
-
-
-def speed_table(median: MedianTurn, turns: int) -> Table:
-    """One turn's speed by every definition, and the median over the turns if there are several."""
-    several = turns > 1
-    rows = tuple(
-        (
-            SPEED_NAMES[row.name],
-            _figure(row),
-            *((_median(row), count(row.turns)) if several else ()),
-            row.formula,
-        )
-        for row in median.speeds
-    )
-    columns = (
-        text("SPEED, by its definitions"),
-        Column("median turn" if several else "the turn"),
-        *((Column("median of"), Column("turns")) if several else ()),
-        text("formula"),
-    )
-    output = median.brief.output
-    known = "" if output is None else f": {plural(output.tokens, 'token')}, {output.source}"
-    note = (
-        f"n: all output tokens{known}. k1: those of the first event, 1 if the server does not say."
-    )
-    return Table(columns, rows, (note,))
-
-
-def _figure(row: Speed) -> str:
-    return row.figure.refused or NOTHING if row.figure.value is None else speed(row.figure.value)
-
-
-def _median(row: Speed) -> str:
-    return NOTHING if row.median is None else speed(row.median)
