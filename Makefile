@@ -1,5 +1,5 @@
 # Only python3 (3.11 or newer, with venv) and make have to be there. `make` lists the targets;
-# ARGS=... goes to the command of run, demo, analyze, test and clients.
+# ARGS=... goes to the command of run, demo, analyze, test, soak, bench and clients.
 
 PYTHON ?= python3
 VENV   := .venv
@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 CONFIG := $(wildcard config.toml)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run demo analyze test clients check fmt lock clean
+.PHONY: help install run demo analyze test soak bench clients check audit fmt lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -41,14 +41,23 @@ endif
 test: $(READY) ## run all tests
 	@$(BIN)/python -m pytest -q $(ARGS)
 
+soak: $(READY) ## load and faults: nothing may be harmed, lost in silence, or grow (ten minutes)
+	@$(BIN)/python -m soak $(ARGS)
+
+bench: $(READY) ## what the proxy adds, side by side with nginx and others (12 minutes; ARGS=--quick: one)
+	@$(BIN)/python -m bench $(ARGS)
+
 clients: $(READY) ## real clients and agents, one turn each, against what is known of them (npm; not in CI)
 	@$(BIN)/python -m clients $(ARGS)
 
 check: $(READY) ## format, lint and types, without changing a file
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
-	@$(BIN)/mypy --no-error-summary -p proxy -p analysis -p demo -p clients
+	@$(BIN)/mypy --no-error-summary -p proxy -p analysis -p demo -p clients -p bench -p soak
 	@echo "check: format, lint and types are fine"
+
+audit: $(READY) ## known vulnerabilities of what is locked (asks the internet; not part of check)
+	@$(BIN)/python requirements/audit.py .cache/audit
 
 fmt: $(READY) ## format the code and mend what lint can mend
 	@$(BIN)/ruff check --quiet --fix --exit-zero .

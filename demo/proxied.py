@@ -40,6 +40,7 @@ def recording(upstream: str, journal: Path, log: Path, *more: str) -> Iterator[s
     """
     port = free_port()
     flags = ["--listen", f"127.0.0.1:{port}", "--upstream", upstream, "--journal", str(journal)]
+    flags += ["--status", "off"]
     flags += more
     with child(leashed([command("turnscope-proxy"), *flags]), log) as process:
         deadline = time.perf_counter() + _READY_S

@@ -44,7 +44,7 @@ def test_reports_as_json(journal):
     done = run("report", "--json", "--journal", journal)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert orjson.loads(done.stdout)["schema"] == "turnscope.report/1"
+    assert orjson.loads(done.stdout)["schema"] == "turnscope.report/2"
     assert done.stdout == (PROJECT / "tests/golden/report_field_report.json").read_text("utf-8")
 
 

@@ -112,6 +112,10 @@ def test_help_in_the_docs_is_the_programs_own(program):
     assert shown == want, "GOLDEN=write pytest tests/test_docs.py writes it anew"
 
 
+EXITING = ("cli", "command", "explaining", "report", "terminal")
+"""Modules of analysis that end the program."""
+
+
 def exits(module):
     """Exit codes that stand in a module as numbers."""
     source = inspect.getsource(importlib.import_module(module))
@@ -128,7 +132,7 @@ def test_exit_codes_are_explained():
         assert {int(n) for n in re.findall(r"\b\d\b", said)} == codes, name
     assert told.keys() == PROGRAMS.keys() - {"turnscope"}
     assert exits("proxy.command") | exits("proxy.cli") <= told["turnscope-proxy"]
-    theirs = exits("analysis.command") | exits("analysis.cli")
+    theirs = set().union(*(exits(f"analysis.{name}") for name in EXITING))
     assert theirs == told["turnscope report"] | told["turnscope tail"]
 
 

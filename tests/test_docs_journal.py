@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from proxy.journal import scaled
+from proxy.journal.gauge import GaugeSample
 from proxy.journal.hidden import Purpose, Sign
-from proxy.journal.record import Cause, ErrorKind, Loss, OutcomeName, Record, ToolSet
+from proxy.journal.record import Cause, ErrorKind, Forgotten, Loss, OutcomeName, Record, ToolSet
 from tests.support.source import ROOT, modules
 
 PAGE = (ROOT / "docs" / "journal.md").read_text("utf-8")
@@ -43,7 +44,11 @@ def fields(kind, prefix=""):
 
 
 STRUCTS = pytest.mark.parametrize(
-    ("section", "kind"), [("Record", Record), ("Tool set", ToolSet), ("Loss", Loss)]
+    ("section", "kind"),
+    [
+        *(("Record", Record), ("Tool set", ToolSet), ("Loss", Loss), ("Forgotten", Forgotten)),
+        ("Gauge sample", GaugeSample),
+    ],
 )
 
 

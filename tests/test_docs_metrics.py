@@ -9,9 +9,11 @@ from typing import get_args, get_type_hints
 
 import pytest
 
-from analysis.explain import budget, source, speeds, turns
-from analysis.render.turn import SPEED_NAMES
+from analysis.explain import budget, source, speeds, turns, whatif, working_point
+from analysis.render.speeds import SPEED_NAMES
+from proxy.gauges.names import ENGINES
 from proxy.journal import timing
+from proxy.journal.gauge import GaugeSample
 from proxy.journal.record import Generation, Kind, Timings
 from tests.support.pages import page
 
@@ -23,6 +25,9 @@ METRICS = page("docs/metrics.md")
     [
         ("Marks", get_type_hints(Timings)),
         ("Speeds", speeds.SPEEDS),
+        ("Speeds of all answers together", speeds.TOGETHER),
+        ("What if", get_args(whatif.WhatIfName)),
+        ("Working point", get_args(working_point.Sight)),
         ("Reasons for a refusal", get_args(timing.Reason)),
         ("Budget", get_args(budget.SegmentName)),
         ("What counts as a turn", get_args(turns.Standing)),
@@ -48,13 +53,55 @@ def test_metrics_explains_every_figure():
 
 def test_speeds_have_the_formula_that_the_report_prints():
     """The page, the report and the code mean the same by each name."""
-    written = {name.strip("`"): (f, how) for name, f, _, _, how in METRICS.rows("Speeds")}
-
-    assert written == {
-        name: (f"`{formula}`", f"`{function.__name__}`")
-        for name, (formula, function) in speeds.SPEEDS.items()
+    written = {
+        tuple(cell.strip("`") for cell in row)
+        for heading in ("Speeds", "Speeds of all answers together")
+        for row in METRICS.rows(heading)
     }
-    assert written.keys() == SPEED_NAMES.keys()
+    alone = {
+        (name, how.formula, how.leaves_out, how.shown_by, how.function.__name__)
+        for name, how in speeds.SPEEDS.items()
+    }
+    together = {
+        (name, how.formula, how.leaves_out, how.shown_by) for name, how in speeds.TOGETHER.items()
+    }
+
+    assert written == alone | together
+    assert speeds.SPEEDS.keys() == SPEED_NAMES.keys()
+
+
+ENGINE_NAMES = {
+    "vllm": "vLLM",
+    "sglang": "SGLang",
+    "llamacpp": "llama.cpp",
+    "tensorrt_llm": "TensorRT-LLM",
+    "tgi": "TGI",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gauge_tables_are_the_codes_own(engine):
+    """Each row of an engine's table stands on the page: figure, kind, what becomes of series, its names."""
+    written = METRICS.rows(f"Names of {ENGINE_NAMES[engine]}")
+    names = [
+        [alt.split(" + ") for alt in row[3].replace("`", "").split(", else ")] for row in written
+    ]
+
+    assert [row[:3] for row in written] == [
+        [f"`{row.figure}`", row.kind, row.over] for row in ENGINES[engine]
+    ]
+    assert names == [[list(alternative) for alternative in row.names] for row in ENGINES[engine]]
+
+
+def test_gauge_figures_are_one_list():
+    """The page explains each figure that a sample may hold, with its kind."""
+    kinds = {row.figure: row.kind for rows in ENGINES.values() for row in rows}
+    explained = {
+        name.strip("`"): kind for name, kind, *_ in METRICS.rows("The server's own gauges")
+    }
+
+    assert explained == kinds
+    assert [name for name in GaugeSample.__struct_fields__ if name in kinds] == list(explained)
 
 
 UNITS = {"KiB": 2**10, "MiB": 2**20}

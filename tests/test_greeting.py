@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from proxy.address import Address, Origin
+from proxy.address import Address, Network, Origin
 from proxy.config import Route
-from proxy.greeting import exposure, greeting
+from proxy.greeting import base_url, exposure, exposure_reason, greeting
+from proxy.log import LONGEST
 
 HERE = "put http://127.0.0.1:8484/v1 into the client as its base URL"
 THERE = "http://<this machine's address>:8484/v1"
@@ -60,3 +63,71 @@ def test_beyond_loopback_the_risk_is_one_sentence(host: str) -> None:
     assert said.startswith(str(Address(host, 1)))
     assert "http://127.0.0.1:8000" in said
     assert "password" in said
+
+
+WIDE = Address("0.0.0.0", 8484)
+TLS = {"tls_cert": Path("/c.pem"), "tls_key": Path("/k.pem")}
+NEAR = tuple(map(Network.parse, ("10.0.0.7", "192.168.1.0/24")))
+
+
+def test_a_listener_with_tls_is_greeted_as_https() -> None:
+    """The base URL says so, here and elsewhere, and which names a client will take."""
+    said = greeting(Route(listen=WIDE, **TLS))
+
+    assert base_url(Route(**TLS)) == "https://127.0.0.1:8484/v1"
+    assert said.startswith(
+        "https://127.0.0.1:8484 -> http://127.0.0.1:8000   put https://127.0.0.1"
+    )
+    assert "https://<this machine's address>:8484/v1" in said
+    assert "in the certificate" in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason", "remedies"),
+    [
+        (
+            {},
+            (
+                "whoever reaches it can use the upstream through it, and it asks nobody for a password; "
+                "keys, prompts and answers cross the network in the clear"
+            ),
+            {"allow", "tls_cert"},
+        ),
+        (
+            {"allow": NEAR},
+            (
+                "whoever sends from 10.0.0.7, 192.168.1.0/24 can use the upstream through it, and it asks "
+                "nobody for a password; keys, prompts and answers cross the network in the clear"
+            ),
+            {"tls_cert"},
+        ),
+        (
+            TLS,
+            "whoever reaches it can use the upstream through it, and it asks nobody for a password",
+            {"allow"},
+        ),
+        (
+            {**TLS, "allow": NEAR * 20},
+            (
+                "whoever sends from the 40 networks of its allow list can use the upstream through it, "
+                "and it asks nobody for a password"
+            ),
+            set(),
+        ),
+    ],
+    ids=["neither", "allow", "tls", "both"],
+)
+def test_the_risk_is_what_is_left_of_it(changes, reason: str, remedies: set[str]) -> None:
+    """An allow-list and TLS take their part of the risk away; a password nobody is ever asked for."""
+    route = Route(listen=WIDE, **changes)
+    said = exposure(route) or ""
+
+    assert exposure_reason(route) == reason
+    assert len(reason) < LONGEST, "JSON would cut it"
+    assert reason in said
+    assert {word for word in ("allow", "tls_cert") if f"`{word}`" in said} == remedies
+
+
+def test_loopback_has_no_reason() -> None:
+    """Whatever else the route has."""
+    assert exposure_reason(Route(**TLS)) is None

@@ -17,7 +17,7 @@ from tests.support.source import Module, modules
 Rule = Callable[[Module], Iterator[str]]
 
 PRODUCT = modules("proxy", "analysis")
-ALL = PRODUCT + modules("demo", "clients", "tests")
+ALL = PRODUCT + modules("demo", "clients", "bench", "soak", "tests")
 
 # Layer -> which of our own modules it may know. The longest prefix of a module's name is its layer.
 # The hot path is two files, one for each side of a connection.
@@ -29,6 +29,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "proxy.wire": ("proxy.wire",),
     "proxy.dialects": ("proxy.dialects", "proxy.wire"),
     "proxy.journal": ("proxy.journal", "proxy.dialects", "proxy.wire"),
+    "proxy.gauges": ("proxy.gauges", "proxy.journal"),
     "analysis": ("analysis",),
     "analysis.store": ("analysis.store", "proxy.journal"),
     "analysis.stats": ("analysis.stats",),
@@ -36,7 +37,9 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "analysis.render": ("analysis.render", "analysis.explain", "analysis.store"),
     "demo": ("demo",),
     "clients": ("clients", "demo", "proxy.journal"),
-    "tests": ("tests", "clients", "demo", "proxy", "analysis"),
+    "bench": ("bench", "demo", "proxy.journal"),
+    "soak": ("soak", "demo", "analysis.store"),
+    "tests": ("tests", "soak", "bench", "clients", "demo", "proxy", "analysis"),
 }
 # Pure folders -> which libraries of others they may know; all other folders may know any.
 LIBRARIES: Mapping[str, tuple[str, ...]] = {
@@ -45,7 +48,8 @@ LIBRARIES: Mapping[str, tuple[str, ...]] = {
     "proxy.wire": ("brotli", "zstandard"),
     "proxy.dialects": ("msgspec", "orjson"),
     "proxy.journal": ("msgspec", "orjson", "tiktoken"),
-    "analysis.stats": ("scipy",),
+    "proxy.gauges": ("prometheus_client",),
+    "analysis.stats": ("numpy", "scipy"),
     "analysis.explain": (),
     "analysis.render": ("orjson", "rich"),
 }

@@ -35,7 +35,7 @@ def test_a_cache_that_hits_hides_the_cold_price():
 
     assert tools.price.cold_ns / S == pytest.approx(9.26, abs=0.01)
     assert tools.price.lived_ns / S == pytest.approx(4.60, abs=0.01)
-    assert (tools.turns, read.turns) == (2, 3)
+    assert (tools.answers, read.answers) == (2, 3)
     assert (read.cached, read.cached_of) == (1248, 2538)
 
 
@@ -46,8 +46,8 @@ def test_a_part_is_described_over_the_turns_that_carry_it():
 
     read = rows(turns)
 
-    assert (read["tools"].tokens, read["tools"].turns) == (100, 2)
-    assert (read["question"].tokens, read["question"].turns) == (10, 3)
+    assert (read["tools"].tokens, read["tools"].answers) == (100, 2)
+    assert (read["question"].tokens, read["question"].answers) == (10, 3)
 
 
 def test_parts_stand_in_template_order():
@@ -89,7 +89,7 @@ def test_a_bill_far_from_the_parts_has_a_row_of_its_own():
     """300 billed, 16 counted: 284 are not explained, and shares are of the bill."""
     read = rows([record(parts=parts(question=16), usage=UsageReport(input=300))])
 
-    assert (read["unexplained"].tokens, read["unexplained"].turns) == (284, 1)
+    assert (read["unexplained"].tokens, read["unexplained"].answers) == (284, 1)
     assert read["unexplained"].share == pytest.approx(284 / 300)
     assert read["question"].share == pytest.approx(16 / 300)
 
@@ -104,8 +104,8 @@ def test_what_stands_in_front_is_of_one_turn():
 
     front = prefix(turns, prefill_costs(turns)).front
 
-    assert [(p.counted.tokens, p.turns) for p in front.parts] == [(75, 3), (6, 4)]
-    assert (front.tokens, front.turns) == (81, 3)
+    assert [(p.counted.tokens, p.answers) for p in front.parts] == [(75, 3), (6, 4)]
+    assert (front.tokens, front.answers) == (81, 3)
 
 
 def test_the_fronts_price_is_of_the_turns_that_have_it():
@@ -130,7 +130,7 @@ def test_a_system_prompt_alone_is_a_front():
     turns = [record(parts=parts(system=30, question=5)), record(parts=parts(question=5))]
     front = prefix(turns, prefill_costs(turns)).front
 
-    assert ([p.counted.part for p in front.parts], front.turns) == (["system"], 1)
+    assert ([p.counted.part for p in front.parts], front.answers) == (["system"], 1)
     assert prefix(turns[1:], prefill_costs(turns)).front is None
 
 
@@ -138,7 +138,7 @@ def test_nothing_counted_is_no_prefix():
     """Turns whose prompt nobody counted are not turns of no tokens."""
     read = prefix([record(parts=[])], prefill_costs([record(parts=[])]))
 
-    assert (read.parts, read.turns, read.cached) == ((), 0, None)
+    assert (read.parts, read.answers, read.cached) == ((), 0, None)
 
 
 def test_an_empty_prompt_has_no_share():

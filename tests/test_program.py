@@ -107,6 +107,7 @@ async def test_exchanges_lost_with_a_recorder_are_named(tmp_path: Path):
                 if n == 10:
                     os.kill(proxy.recorder, signal.SIGSTOP)
                 if n == 15:
+                    await asyncio.sleep(0.2)  # by now all of them are in the recorder's pipe
                     os.kill(proxy.recorder, signal.SIGKILL)
                     await eventually(lambda: proxy.event("recorder.restarted"), "a new one")
                 await caller.send(request(b"{}"))

@@ -78,7 +78,7 @@ def test_check_says_what_would_be_done_and_leaves_nothing(tmp_path) -> None:
     done = run("--check", "--config", str(config), "--journal", str(journal))
 
     assert (done.returncode, done.stderr) == (0, "")
-    first, home, far, risk, journal_line, counting = done.stdout.splitlines()
+    first, home, far, risk, journal_line, counting, pages = done.stdout.splitlines()
     assert first == "no faults found; this would be done:"
     assert home.startswith("home  http://127.0.0.1:8484 -> http://127.0.0.1:8000   put ")
     assert far.startswith("http://127.0.0.1:9000 -> https://host   put ")
@@ -88,6 +88,7 @@ def test_check_says_what_would_be_done_and_leaves_nothing(tmp_path) -> None:
         "prompts are counted by servers that count, at loopback and private addresses, else here, "
         "with tiktoken"
     )
+    assert pages == "status pages at 127.0.0.1:8485, or none if that is taken"
     assert list(tmp_path.iterdir()) == [config]
 
 
@@ -186,6 +187,7 @@ def test_a_port_in_use_is_one_clear_sentence(tmp_path) -> None:
 def test_it_starts_with_flags_alone_and_stops_in_order(tmp_path, number: signal.Signals) -> None:
     """Each line on stderr is an event of the list with its keys; a signal ends it with 0."""
     arguments = ["--listen", "127.0.0.1:0", "--label", "home", "--journal", str(tmp_path / "j")]
+    arguments += ["--status", "off"]  # its default address may be taken by another proxy
     with subprocess.Popen(
         [*PROXY, *arguments],
         cwd=ROOT,

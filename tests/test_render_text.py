@@ -7,7 +7,7 @@ import pytest
 
 from analysis.render.nothing import nothing_recorded
 from analysis.store.base import Gap, Journal, Unreadable
-from proxy.journal.record import ToolEntry, Tools, ToolSet, UsageReport
+from proxy.journal.record import Self, ToolEntry, Tools, ToolSet, UsageReport
 from tests.support import journals
 from tests.support.builders import AT_UNIX_NS, MS, S, parts, record, timings
 from tests.support.reports import spoken, text, words
@@ -75,11 +75,33 @@ def test_a_template_that_drops_the_tools():
 
 
 def test_more_tools_than_fit_are_summed():
-    """Fifteen rows, then how many more and what they cost."""
+    """Ten rows, then how many more and what they cost."""
     said = words(journals.field_report())
 
-    assert "and 16 more: " in said
-    assert "24 of 31 never called: " in said
+    assert "and 21 more, " in said
+    assert "24 never called: 4,612 tokens" in said
+
+
+def test_a_journal_of_hidden_requests_alone():
+    """No turn: that is said in a sentence, and the requests are listed."""
+    held = Journal(records=tuple(record(id=f"r1-{n}", kind="hidden") for n in (1, 2)))
+    said = words(held)
+
+    assert "No turn came to its end" in said
+    assert "2 hidden requests" in said
+    assert "LAST 2" in said
+    assert "WHAT TO DO" not in said
+
+
+def test_a_turn_of_several_requests_is_one_turn():
+    """The first lines count turns, and beside them the requests that they took."""
+    held = Journal(
+        records=tuple(
+            record(id=f"r1-{n}", turn="r1-1", at_unix_ns=AT_UNIX_NS + n * 20 * S) for n in (1, 2)
+        )
+    )
+
+    assert "turns 1, of 2 answered requests; not counted" in words(held)
 
 
 def test_several_names_are_counted():
@@ -158,7 +180,7 @@ def test_a_turn_of_nothing_but_decode_has_no_ceiling():
     """Where no fixed part was seen, no limit is claimed."""
     marks = timings(request_end_ns=0, upstream_connected_ns=0, upstream_sent_ns=0)
     marks = msgspec.structs.replace(marks, first_token_ns=0, last_token_ns=S, end_ns=S)
-    said = spoken(Journal(records=(record(timings=marks),)))
+    said = spoken(Journal(records=(record(timings=marks, self=Self()),)))
 
     assert "2.00 x as fast" in said
     assert "No decode speed" not in said
@@ -180,8 +202,9 @@ def test_tools_that_were_all_called_and_have_no_price():
     ]
     said = words(Journal(records=tuple(turns), tool_sets={"x": listed}))
 
-    assert "never called" not in said
-    assert "and 2 more: 2 tokens." in said
+    assert "<- cut" not in said
+    assert "Without the" not in said
+    assert "and 7 more, 0 of them never called: 7 tokens." in said
     assert "1 answer had tools whose list is not in the journal" in said
 
 
@@ -207,11 +230,14 @@ def test_the_hint_names_commands_as_they_can_be_typed():
 
 def test_ids_of_one_run_are_short():
     """Ten lines of one run share its name; of two runs each has its own."""
-    turns = [record(id=f"20261130T202439-25955-{n}", at_unix_ns=n * S) for n in (1, 2)]
-    other = record(id="20261201T080000-77-1", at_unix_ns=3 * S)
+    turns = [
+        record(error_kind="upstream_reset", id=f"20261130T202439-25955-{n}", at_unix_ns=n * S)
+        for n in (1, 2)
+    ]
+    other = record(error_kind="upstream_reset", id="20261201T080000-77-1", at_unix_ns=3 * S)
 
     one, two = (words(Journal(records=held)) for held in (tuple(turns), (*turns, other)))
 
     assert "Each id begins with 20261130T202439-25955-." in one
     assert "Each id begins with" not in two
-    assert "20261201T080000-77" in two.rpartition("LAST")[2]
+    assert "20261201T08" in two.rpartition("LAST")[2]

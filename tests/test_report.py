@@ -64,8 +64,9 @@ def test_colour_adds_nothing_to_the_words(name):
 def test_every_number_of_the_json_names_its_unit(name):
     """A key of a number ends in its unit, is a count of what it names, or is a share or a factor."""
     unit = re.compile(
-        r"_ns$|_ns_per_token$|^ns_per_token$|tokens$|_per_s$|_factor$|^share$|^cached_of_tokens$"
+        r"_ns$|_ns_per_token$|^ns_per_token$|tokens$|_per_s$|_factor$|share$|^cached_of_tokens$"
         r"|exchanges$|turns$|answers$|generations$|_tools$|_pieces$|without_record$"
+        r"|prompts$|calls$|_characters$|^(first|last)_message$"
         r"|^(turn|hidden|not_generation|cut|error|line|first|last)$"
     )
 
@@ -88,6 +89,8 @@ def test_each_token_count_of_the_json_has_its_source(name):
         "cached_of_tokens",
         "least_uncached_tokens",
         "most_uncached_tokens",
+        "least_context_tokens",
+        "most_context_tokens",
     }
 
     def lacking(value):
@@ -123,7 +126,7 @@ def test_the_demos_tools_are_plain_in_seconds():
 
     assert "The longest wait for a first token was 9.4 s" in said
     assert "the shortest 0.18 s" in said
-    assert "Reading them takes 9.3 s when none are cached; as lived, 4.6 s a turn" in said
+    assert "Reading them takes 9.3 s when none are cached; as lived, 4.6 s a request" in said
 
 
 def test_the_demos_tools_stand_in_the_sum_of_all_turns():
@@ -213,7 +216,7 @@ def test_each_part_in_front_says_which_turns_carried_it():
     journal = Journal(records=(*tools, record(id="r1-3", parts=parts(system=20, question=5))))
 
     assert (
-        "Before your words the client puts 81 tokens: 61 tokens in tool definitions (in 2 of 3 turns)"
+        "Before your words the client puts 81 tokens: 61 tokens in tool definitions (in 2 of 3 requests)"
         " and 20 tokens of system prompt." in spoken(journal)
     )
 
@@ -225,7 +228,7 @@ def test_remarks_on_a_part_share_a_bracket():
     without = record(id="r1-2", parts=parts(system=1509, question=5), tools=None)
     said = spoken(Journal(records=(with_tools, without), tool_sets=held.tool_sets))
 
-    assert "in 31 tool definitions (none ever called; in 1 of 2 turns) and 1,509 tokens" in said
+    assert "in 31 tool definitions (none ever called; in 1 of 2 requests) and 1,509 tokens" in said
 
 
 def test_a_bill_far_from_the_parts_is_a_row():

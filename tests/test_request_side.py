@@ -252,3 +252,23 @@ def test_a_cut_changes_no_byte(data, seed):
 
     assert pass_on(by_pieces, pieces)[0] + b"".join(by_pieces.release()) == at_once
     assert pass_on(kept, pieces)[0] + b"".join(kept.release()) == data
+
+
+@pytest.mark.parametrize(
+    ("data", "hello"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01", True),
+        (b"\x16", True),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", False),
+        (b"GET", False),
+        (b"\x15\x03\x03\x00\x02", False),
+        (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\x15\x16\x03", False),
+        (b"", False),
+    ],
+)
+def test_a_tls_hello_is_known_by_its_first_byte(data: bytes, *, hello: bool):
+    """`https://` at a listener that speaks plain HTTP; anything else that is no HTTP is not taken for it."""
+    side = RequestSide(None)
+    side.feed(data)
+
+    assert hello is side.tls_hello

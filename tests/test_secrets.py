@@ -6,6 +6,7 @@ mistake. What is searched: the journal's folder, whole, and all that the program
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import signal
@@ -262,6 +263,7 @@ async def test_no_key_is_written_by_a_program_that_is_hurt(tmp_path: Path, plant
             async with await Caller.connect(proxy.port) as other:
                 await other.send(asked)
                 await other.read_message()
+            await asyncio.sleep(0.2)  # by now it is in the recorder's pipe
             os.kill(proxy.recorder, signal.SIGKILL)
             await caller.read_until(b"\r\n0\r\n\r\n")
         await proxy.wait_records(1)

@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 from analysis.store.base import Gap, Journal, NoJournalError, StoreError
 from analysis.store.contents import Contents, gaps
 from analysis.store.folder import FolderStore, is_segment
+from proxy.journal.gauge import GaugeSample
 from proxy.journal.lines import encode
 from proxy.journal.record import Loss, ToolEntry, ToolSet
 from tests.support.builders import AT_UNIX_NS, record
 from tests.support.cuts import every_cut, every_junk
 
-TOOLS = ToolSet(set_hash="abc", source="tiktoken", tools=[ToolEntry(name="clock", tokens=9)])
+TOOLS = ToolSet(
+    set_hash="0123456789abcdef", source="tiktoken", tools=[ToolEntry(name="clock", tokens=9)]
+)
+
+SAMPLE = GaugeSample(
+    at_unix_ns=AT_UNIX_NS, took_ns=1, upstream="http://a", engine="tgi", in_flight=1, running=2
+)
 
 
 def numbered(*numbers, run="r1"):
@@ -45,11 +52,11 @@ def test_records_come_in_the_order_of_their_first_bytes(tmp_path):
 
 
 def test_each_sort_of_file_is_read_as_what_it_is(tmp_path):
-    """Records, losses and tool sets; gauges, temporary files and strangers are let alone."""
+    """Records, losses, tool sets and gauges; temporary files and strangers are let alone."""
     (tmp_path / "2026-09-21-9-1.jsonl").write_bytes(lines(numbered(1)))
     (tmp_path / "loss-2026-09-21-9-1.jsonl").write_bytes(loss("r1-2", "r1-3"))
-    (tmp_path / "tools-abc.json").write_bytes(encode(TOOLS))
-    (tmp_path / "gauge-2026-09-21-9-1.jsonl").write_bytes(b"{}\n")
+    (tmp_path / "tools-0123456789abcdef.json").write_bytes(encode(TOOLS))
+    (tmp_path / "gauge-2026-09-21-9-1.jsonl").write_bytes(encode(SAMPLE))
     (tmp_path / ".tools-xyz").write_bytes(b"{")
     (tmp_path / "report.html").write_bytes(b"<html>")
     (tmp_path / "folder.jsonl").mkdir()
@@ -58,8 +65,9 @@ def test_each_sort_of_file_is_read_as_what_it_is(tmp_path):
 
     assert [r.id for r in journal.records] == ["r1-1"]
     assert [x.ids for x in journal.losses] == [["r1-2", "r1-3"]]
-    assert journal.tool_sets == {"abc": TOOLS}
+    assert journal.tool_sets == {TOOLS.set_hash: TOOLS}
     assert (journal.gaps, journal.unreadable) == ((), ())
+    assert journal.gauges == (SAMPLE,)
 
 
 def test_an_empty_folder_is_an_empty_journal(tmp_path):

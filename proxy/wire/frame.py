@@ -138,10 +138,11 @@ class FrameReader:
         self.broken = False
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[Frame]:
-        """Yield each frame that `data` completes. Behind a broken one nothing is kept."""
-        if self.broken:
-            return
-        whole = self._rest + data
+        """Each frame that `data` completes, to be taken at any time. Behind a broken one nothing is kept."""
+        return iter(() if self.broken else self._whole_ones(self._rest + data))
+
+    def _whole_ones(self, whole: bytes) -> list[Frame]:
+        frames: list[Frame] = []
         start, size = 0, len(whole)
         while size - start >= HEADER.size:
             number, code, flags, length, exchange, at_ns = HEADER.unpack_from(whole, start)
@@ -149,14 +150,15 @@ class FrameReader:
             if kind is None:
                 self.broken = True
                 self._rest = b""
-                return
+                return frames
             begin = start + HEADER.size
             end = begin if flags & LEFT_OUT else begin + length
             if end > size:
                 break
             start = end
-            yield Frame(kind, exchange, at_ns, whole[begin:end], length, code)
+            frames.append(Frame(kind, exchange, at_ns, whole[begin:end], length, code))
         self._rest = whole[start:]
+        return frames
 
     @property
     def pending(self) -> int:

@@ -1,0 +1,83 @@
+"""docs/report.schema.json and docs/explain.schema.json say what the commands print.
+
+`GOLDEN=write pytest tests/test_schemas.py` writes them anew.
+"""
+
+from __future__ import annotations
+
+import os
+
+import orjson
+import pytest
+
+from analysis.explain.asked import Asked, Range, Switch
+from analysis.explain.explained import Choice, explained, last, worst
+from analysis.explain.overview import overview
+from analysis.render import data, explain_data
+from analysis.store.base import Journal
+from proxy.journal.record import Request
+from tests.support import journals, method
+from tests.support.builders import record
+from tests.support.schema import faults, schema
+from tests.support.source import ROOT
+
+ASKED = Asked(Switch(by_kind={"code": 2.5}, other=1.1), Range(1, 4))
+
+
+def reports():
+    """A report of each kind of journal."""
+    names = ("field_report", "demo", "without_usage", "only_errors", "damaged")
+    held = [Journal(), method.method(), *(getattr(journals, name)() for name in names)]
+    made = [overview(journal) for journal in held]
+    made.append(overview(method.method(), ASKED))
+    return [orjson.loads(data.report_json(report)) for report in made]
+
+
+def explanations():
+    """An explanation of exchanges of each kind of journal; the record in it has a page of its own."""
+    made = []
+    for held in (
+        method.method(),
+        journals.demo(),
+        journals.only_errors(),
+        journals.without_usage(),
+    ):
+        found = (last(held.records), worst(held.records, "whole"))
+        made += [explained(choice, held.records) for choice in found if isinstance(choice, Choice)]
+    shown = [orjson.loads(explain_data.explain_json(each)) for each in made]
+    return [{**each, "record": {}} for each in shown]
+
+
+SHAPES = {"report": (data.SCHEMA, reports), "explain": (explain_data.SCHEMA, explanations)}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_page_is_the_codes_own(name):
+    """What stands in docs is what is drawn from what the code prints."""
+    title, documents = SHAPES[name]
+    path = ROOT / "docs" / f"{name}.schema.json"
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    drawn = orjson.dumps(schema(title, documents()), option=options)
+    if os.environ.get("GOLDEN") == "write":
+        path.write_bytes(drawn)
+
+    assert path.read_bytes() == drawn, "GOLDEN=write pytest tests/test_schemas.py writes it anew"
+
+
+@pytest.mark.parametrize("name", ["field_report", "only_errors"])
+def test_a_report_is_as_described(name):
+    """Each of its values has the type that the page gives it; one of another type is found."""
+    drawn = orjson.loads((ROOT / "docs" / "report.schema.json").read_bytes())
+    shown = orjson.loads(data.report_json(overview(getattr(journals, name)())))
+
+    assert list(faults(shown, drawn)) == []
+    assert list(faults(shown | {"turns": "one"}, drawn)) == ["$.turns: string, not integer"]
+
+
+def test_a_hidden_journal_is_as_described():
+    """No turn at all, only requests of a client for itself."""
+    drawn = orjson.loads((ROOT / "docs" / "report.schema.json").read_bytes())
+    asked = Request(method="POST", path="/v1/chat/completions", model="m")
+    held = Journal(records=(record(kind="hidden", request=asked),))
+
+    assert list(faults(orjson.loads(data.report_json(overview(held))), drawn)) == []
