@@ -110,8 +110,9 @@ def _others_went_on(outcome: Outcome) -> None:
     killed = sum(record.outcome == "proxy_killed" for record in outcome.journal.records)
     short = asked - outcome.account.known
     stage.notes.append(f"{killed} sealed as proxy_killed, {short} unheard")
-    # What never left the dead worker, or never reached it, was broken for its caller as well.
-    fits = 0 <= short <= tally[Verdict.broken] - killed + outcome.account.lost
+    # What never left the dead worker, or never reached it, was broken for its caller as well; but for what was
+    # whole and not told yet, which is at most its last 20 ms: two in a hundred are more than that.
+    fits = 0 <= short <= tally[Verdict.broken] - killed + outcome.account.lost + asked // 50
     stage.expect(fits, f"{asked} asked, {outcome.account.known} known: not what the deaths explain")
 
 
