@@ -107,11 +107,12 @@ class Handoff:
         if number in self._unheard:
             return
         length = len(data)
-        if kind in _CONTENT and self._must_leave_out(kind, number):
+        most = self._most.get(kind)
+        if most is not None and self._must_leave_out(kind, number, most):
             self.left_out_bytes += length
             self._leave_out(kind, number, at_ns, length)
         else:
-            if kind not in _CONTENT:
+            if most is None:
                 self._before(kind, number, at_ns, code)
             self._pieces.append(HEADER.pack(kind, code, 0, length, number, at_ns))
             if length:
@@ -178,8 +179,8 @@ class Handoff:
         self._pieces.append(HEADER.pack(kind, 0, LEFT_OUT, length, number, at_ns))
         self._queued += HEADER.size
 
-    def _must_leave_out(self, kind: Kind, number: int) -> bool:
-        if self._queued > self._most[kind]:
+    def _must_leave_out(self, kind: Kind, number: int, most: int) -> bool:
+        if self._queued > most:
             self._lag()
             return True
         if self._gaps and (number, kind) in self._gaps:

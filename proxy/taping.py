@@ -57,18 +57,19 @@ class Taping:
 
     def take(self, frame: Frame) -> None:
         """One more frame."""
+        kind = frame.kind
         self._last_ns = max(self._last_ns, frame.at_ns)
-        if frame.kind in _OF_A_TAPE:
+        if kind in _OF_A_TAPE:
             self._hear(frame)
-        elif frame.kind in (Kind.OPEN, Kind.RESUME):
+        elif kind in (Kind.OPEN, Kind.RESUME):
             self._open(frame)
-        elif frame.kind is Kind.END:
+        elif kind is Kind.END:
             self._end(frame)
-        elif frame.kind is Kind.LOST:
+        elif kind is Kind.LOST:
             numbers = [number for (number,) in ACK.iter_unpack(frame.data)]
             why = LostBy(frame.code).name
             self._out.put(Sealed.lost(self.source, numbers, why, clock.unix_ns()))
-        elif frame.kind is Kind.BYE:
+        elif kind is Kind.BYE:
             self.said_goodbye = True
 
     def _hear(self, frame: Frame) -> None:

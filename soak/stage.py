@@ -52,6 +52,8 @@ class Stage:
     passed_bytes: int = 0
     faults: list[str] = field(default_factory=list)
     peaks: Peaks = field(default_factory=Peaks)
+    untold: int = 0
+    """Exchanges that processes which were killed may have had whole and not told yet, at most."""
     notes: list[str] = field(default_factory=list)
     """Figures of this scenario alone, for the table's last column."""
 

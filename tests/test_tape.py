@@ -93,9 +93,25 @@ def test_the_listener_is_chosen_at_the_replys_head():
         200,
         [],
     )
-    taping.answered(b"h", b"i")
+    taping.answered(b"h", b"i").seal()
     assert [data for _at, data in listener.pieces] == [b"h", b"i"]
     assert len(taping.listeners) == 1
+
+
+def test_pieces_of_a_reply_wait_for_others_but_not_for_long():
+    """They are read together: before a mark, at the end, and once there are 16 KiB of them."""
+    taping = Taping().asked(request(b"q")).answered(reply(b"x" * 100_000)[:-100_000])
+    (listener,) = taping.listeners
+    piece = b"x" * 1_000
+
+    taping.answered(*[piece] * 16)
+    assert listener.pieces == []
+    taping.answered(piece)
+    assert [data for _at, data in listener.pieces] == [piece] * 17
+    times = [at for at, _data in listener.pieces]
+    assert times == sorted(set(times))
+    taping.answered(piece).mark(Mark.UNFRAMED_REPLY)
+    assert len(listener.pieces) == 18
 
 
 def test_an_early_reply_is_chosen_for_what_was_asked_so_far():

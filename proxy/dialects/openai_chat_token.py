@@ -66,6 +66,8 @@ def take_token(data: bytes, tally: Tally) -> bool:
         tally.add("reasoning", thought)
     if delta.content:
         tally.add("text", delta.content)
-    tally.model = tally.model or event.model or None
-    tally.fingerprint = tally.fingerprint or event.system_fingerprint or None
+    if not tally.model:
+        tally.model = event.model or None
+    if not tally.fingerprint:
+        tally.fingerprint = event.system_fingerprint or None
     return True

@@ -81,13 +81,19 @@ class Tally:
         """Generated output. An empty string is none."""
         if not text:
             return
-        self._keep(text)
-        if self._at_ns is None:
+        self._characters += len(text)
+        if self._characters <= TEXT_BOUND:
+            self._texts.append(text)
+        else:
+            self._keep_start(text)
+        at_ns = self._at_ns
+        if at_ns is None:
             return
-        self._first_ns.setdefault(channel, self._at_ns)
+        if channel not in self._first_ns:
+            self._first_ns[channel] = at_ns
         if not self._in_token_event:
             self._in_token_event = True
-            self._token_events.append(self._at_ns)
+            self._token_events.append(at_ns)
 
     def call(self, name: str) -> int:
         """A tool call began, and its name is output. Returns its number, from 0."""
@@ -197,13 +203,12 @@ class Tally:
             notes=tuple(self._noted()),
         )
 
-    def _keep(self, text: str) -> None:
-        room = TEXT_BOUND - self._characters
-        if len(text) > room:
-            self.note("text_bounded", "reply", f"first {TEXT_BOUND} characters kept for counting")
-        self._characters += min(len(text), room)
-        if room:
+    def _keep_start(self, text: str) -> None:
+        """Of a text for which there is no room only what there is room for."""
+        self.note("text_bounded", "reply", f"first {TEXT_BOUND} characters kept for counting")
+        if room := TEXT_BOUND - (self._characters - len(text)):
             self._texts.append(text[:room])
+        self._characters = TEXT_BOUND
 
     def _settle(self) -> tuple[Usage, OutputSource | None]:
         """Each count from the highest rung that has it: usage, timings, continuous usage."""

@@ -63,6 +63,22 @@ class ChunkedFraming:
             position = newline + 1
         return position
 
+    def whole(self, data: bytes) -> tuple[int, int] | None:
+        """Where the content lies if this piece is one chunk, from its first byte to its last.
+
+        Most pieces of a stream are. None: it is something else, and nothing was read; feed it.
+        """
+        if self._left or self._after_data or self._line or self._in_trailers:
+            return None
+        line = _PLAIN.match(data)
+        if line is None:
+            return None
+        begin = line.end()
+        after = begin + int(line[1], 16)
+        if after == begin or after + 2 != len(data) or not data.endswith(b"\r\n"):
+            return None
+        return begin, after
+
     @property
     def _between(self) -> bool:
         """True where a size line begins."""

@@ -88,6 +88,15 @@ class MessageFraming(ABC, Generic[H]):
             return self._feed_head(data, start)
         return len(data)
 
+    def whole_chunk(self, data: bytes) -> tuple[int, int] | None:
+        """Where the content lies if this piece is a chunk of the body and nothing else.
+
+        Then it has been read, and nothing begins or ends in it. None: nothing was read; feed it.
+        """
+        if self.body is not Body.CHUNKED or self.stage is not Stage.BODY:
+            return None
+        return self._chunked.whole(data)
+
     def close(self) -> bool:
         """The sender is done. True when the message is whole."""
         if self.stage is Stage.BODY and self.body is Body.CLOSE:

@@ -148,6 +148,14 @@ class Pairing:
 
     def reply(self, data: bytes, at_ns: int, own_ns: int | None) -> None:
         """A piece from the upstream, and this proxy's own delay of it (None: the caller's fault)."""
+        framing = self._reply
+        if framing is not None and framing.whole_chunk(data) is not None:
+            # In the middle of a stream, where nothing begins or ends: nearly all pieces.
+            flow = self._waiting[0]
+            flow.delayed(own_ns)
+            flow.reply_bytes += len(data)
+            self._tap.put(Kind.REPLY, flow.number, at_ns, data)
+            return
         position, end = 0, len(data)
         while position < end and self._waiting:
             self._waiting[0].delayed(own_ns)

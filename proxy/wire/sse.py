@@ -20,6 +20,8 @@ EVENT_BOUND: Final = 32 * 2**20
 hundred kB in one event are common; a model's whole context as JSON is far below this."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
+_WHOLE: Final = re.compile(rb"data: ([^\r\n]+)\n\n")
+"""An event of one line of data: nearly all of what models stream."""
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -46,6 +48,8 @@ class SseParser:
         self._partial = bytearray()
         self._after_cr = False
         self._at_start = True
+        self._between = False
+        """True where an event begins, and nothing of it has come."""
         self._at_ns = 0
         self._events = 0
         self._dropped = 0
@@ -64,6 +68,12 @@ class SseParser:
 
     def feed(self, data: bytes, at_ns: int) -> list[SseEvent]:
         """The events that this piece completes."""
+        if self._between and (whole := _WHOLE.fullmatch(data)) is not None:
+            line = whole[1]
+            if len(line) + 5 < self._bound:
+                self._at_ns = at_ns
+                self._events += 1
+                return [SseEvent("message", line, at_ns)]
         if self._after_cr and data.startswith(b"\n"):
             data = data[1:]
             self._after_cr = False
@@ -79,7 +89,12 @@ class SseParser:
                 events.append(event)
         if rest:
             self._hold(rest)
+        self._between = not (rest or self._partial or self._after_cr) and self._fresh
         return events
+
+    @property
+    def _fresh(self) -> bool:
+        return not (self._data or self._size or self._name or self._oversize or self._at_start)
 
     def close(self) -> list[SseEvent]:
         """The event in which the stream ended, if there is one."""

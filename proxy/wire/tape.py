@@ -1,7 +1,8 @@
-"""The frames of one exchange, read as they come; grows in the recorder and is sealed once.
+"""The frames of one exchange, read nearly as they come; grows in the recorder and is sealed once.
 
 One rule: it keeps what a record needs, not what passed by: heads, the (bounded) request body, marks. The
-reply's body goes straight to a listener, piece by piece. Once bytes of a direction were left out, that
+reply's body goes to a listener, piece by piece, some pieces at a time: reading one costs several times what
+it does in a row with others of its kind. Once bytes of a direction were left out, that
 direction's content cannot be trusted any more: heads and bodies after the gap are dropped, times stay.
 """
 
@@ -24,6 +25,10 @@ H = TypeVar("H", RequestHead, ReplyHead)
 _MARKS: Final = frozenset(Mark)
 
 START_BYTES: Final = 4096
+
+RUN_BYTES: Final = 16 * 1024
+"""Of a reply that wait to be read together: some seventy tokens, and 16 MB for a thousand streams."""
+
 """How much of a request body is shown to whoever chooses a reader for the reply."""
 
 
@@ -45,11 +50,18 @@ class _Side(Generic[H]):
 
     def hear(self, frame: Frame) -> bytes:
         """Take a frame of this direction; return the content that it completes."""
+        data = frame.data
         if self.first_ns is None:
             self.first_ns = frame.at_ns
-        if frame.left_out or self._gap:
+        if self._gap or len(data) != frame.length:
             self.left_out(frame.length)
-        return b"" if self.deaf else self._read(frame.data, frame.at_ns)
+        if self.deaf:
+            return b""
+        if (chunk := self.framing.whole_chunk(data)) is None:
+            content = self._read(data, frame.at_ns)
+        else:
+            content = data[chunk[0] : chunk[1]]
+        return content if self._decoder is None else self._decoder.feed(content)
 
     def left_out(self, count: int) -> None:
         """So many bytes are missing; nothing behind them can be read."""
@@ -68,10 +80,8 @@ class _Side(Generic[H]):
             self._decoder = _decoder(framing.head.headers)
         if len(spans) == 1:
             ((start, end),) = spans
-            content = data[start:end]
-        else:
-            content = b"".join([data[start:end] for start, end in spans])
-        return content if self._decoder is None else self._decoder.feed(content)
+            return data[start:end]
+        return b"".join([data[start:end] for start, end in spans])
 
     def finish(self) -> None:
         """No more will come."""
@@ -126,11 +136,17 @@ class Tape(Generic[L]):
         self._marks: dict[Mark, int] = {}
         self._backend: str | None = None
         self._notes: list[Note] = []
+        self._waiting: list[Frame] = []
+        """Pieces of the reply that are not read yet."""
+        self._waiting_bytes = 0
 
     def take(self, frame: Frame) -> None:
         """One more frame, in the order of its time. Kinds that are not of an exchange are passed over."""
         if frame.kind is Kind.REPLY:
-            self._take_reply(frame)
+            self._waiting.append(frame)  # once it is known who reads them, they may wait
+            self._waiting_bytes += len(frame.data)
+            if self._heard is None or self._waiting_bytes > RUN_BYTES:
+                self._read_reply()
         elif frame.kind is Kind.REQUEST:
             self._take_request(frame)
         elif frame.kind is Kind.MARK and frame.code in _MARKS:
@@ -145,16 +161,20 @@ class Tape(Generic[L]):
             side.left_out(len(body))
             del body[START_BYTES:]
 
-    def _take_reply(self, frame: Frame) -> None:
-        side = self._reply
+    def _read_reply(self) -> None:
+        if not self._waiting:
+            return
+        waiting, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        side, heard = self._reply, self._heard
         if side is None:
             head = self._request.framing.head
             side = self._reply = _Side(ReplyFraming(head.method if head else ""), "reply")
-        content = side.hear(frame)
-        if self._heard is None and side.head_ns is not None:
-            self._heard = self._listener(side.framing.head)
-        if content and self._heard is not None:
-            self._heard.feed(content, frame.at_ns)
+        for frame in waiting:
+            content = side.hear(frame)
+            if heard is None and side.head_ns is not None:
+                heard = self._heard = self._listener(side.framing.head)
+            if content and heard is not None:
+                heard.feed(content, frame.at_ns)
 
     def _listener(self, reply: ReplyHead | None) -> L | None:
         request = self._request.framing.head
@@ -163,6 +183,7 @@ class Tape(Generic[L]):
         return self._listen(request, bytes(self._body[:START_BYTES]), reply)
 
     def _take_mark(self, mark: Mark, frame: Frame) -> None:
+        self._read_reply()  # a mark holds where it stands
         self._marks.setdefault(mark, frame.at_ns)
         if mark is Mark.CONNECTED and frame.data:
             self._backend = frame.data.decode("utf-8", "replace")
@@ -176,6 +197,7 @@ class Tape(Generic[L]):
 
     def _resume(self) -> None:
         # What came before the restart is gone: both directions are heard from the middle on.
+        self._read_reply()
         before = self.opening
         self._request.left_out(before.request_bytes)
         if before.reply_bytes:
@@ -185,6 +207,7 @@ class Tape(Generic[L]):
 
     def handshake(self) -> Handshake | None:
         """The two heads and what goes with them; None unless both were read."""
+        self._read_reply()
         request = self._request.framing.head
         reply = self._reply.framing.head if self._reply else None
         if request is None or reply is None:
@@ -196,6 +219,7 @@ class Tape(Generic[L]):
 
     def seal(self, ending: Ending, ended_ns: int) -> Exchange[L]:
         """The exchange as it stands. Call once."""
+        self._read_reply()
         request, marks = self._request, self._marks
         reply = self._reply or _Side(ReplyFraming(""), "reply")
         for side in (request, reply):

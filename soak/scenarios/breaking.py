@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import resource
 import signal
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from soak.stage import Outcome, Stage
 
 _EVERY_S: Final = 5.0
+_UNTOLD_S: Final = 0.03
+"""How long an exchange may be over before the recorder hears of it: a flush of 20 ms, and a loaded loop."""
 _FEW: Final = 128
 """File descriptors: with two for each caller and 32 pairs in reserve, room for 32 callers."""
 _ROOM: Final = 32
@@ -87,11 +90,18 @@ async def _recorder_stopped(stage: Stage, seconds: float) -> None:
     await _mixed(stage, seconds * 0.4, streams=4)
 
 
+def _pause_s(seconds: float) -> float:
+    return min(_EVERY_S, seconds / 3)
+
+
 async def _worker_killed(stage: Stage, seconds: float) -> None:
     async def kill() -> None:
         while True:
-            await asyncio.sleep(min(_EVERY_S, seconds / 3))
+            before = stage.tally.total()
+            await asyncio.sleep(_pause_s(seconds))
+            a_second = (stage.tally.total() - before) / _pause_s(seconds)
             for worker in processes.workers(stage.program.pid):
+                stage.untold += math.ceil(a_second * _UNTOLD_S)
                 os.kill(worker, signal.SIGKILL)
 
     async with stage.beside(kill()):
@@ -109,10 +119,12 @@ def _others_went_on(outcome: Outcome) -> None:
     stage.expect(tally[Verdict.broken] * 3 < asked, "most connections broke, not a worker's alone")
     killed = sum(record.outcome == "proxy_killed" for record in outcome.journal.records)
     short = asked - outcome.account.known
-    stage.notes.append(f"{killed} sealed as proxy_killed, {short} unheard")
+    stage.notes.append(
+        f"{killed} sealed as proxy_killed, {short} unheard, {stage.untold} may be untold"
+    )
     # What never left the dead worker, or never reached it, was broken for its caller as well; but for what was
-    # whole and not told yet, which is at most its last 20 ms: two in a hundred are more than that.
-    fits = 0 <= short <= tally[Verdict.broken] - killed + outcome.account.lost + asked // 50
+    # whole and not told yet.
+    fits = 0 <= short <= tally[Verdict.broken] - killed + outcome.account.lost + stage.untold
     stage.expect(fits, f"{asked} asked, {outcome.account.known} known: not what the deaths explain")
 
 
