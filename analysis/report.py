@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -44,6 +46,9 @@ EPILOG: Final = (
 NAMED: Final = 5
 """Names that are listed at most."""
 
+LOADED_MEANWHILE: Final = "analysis.stats.robust"
+"""What is imported while the journal is read: scipy takes a second, most of which is not Python's own."""
+
 
 @click.command(epilog=EPILOG)
 @journal_option
@@ -57,6 +62,7 @@ def report(
     """Say in one screen what was recorded and where the time went."""
     path = folder or default_journal_dir()
     progress = ProgressLine()
+    Thread(target=import_module, args=(LOADED_MEANWHILE,), daemon=True).start()
     store = DuckStore(path, progress)
     if no_compact:
         store = replace(store, compact_from=None)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, get_args
 from .source import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 SegmentName = Literal[
     "upload",
@@ -128,15 +128,13 @@ def joined(name: SegmentName, same: Iterable[Segment]) -> Segment:
     same = tuple(same)
     if len(same) == 1:
         return same[0]
-    sources = sorted(_most_first(same), key=lambda source: DOUBT.index(source.kind))[::-1]
-    first, *others = sources
-    words = (first.basis, *(str(s) if s.kind != first.kind else s.basis for s in others))
+    source = _source(same)
     spans = [s.interval for s in same if s.interval is not None]
     sure = sum(s.ns for s in same if s.interval is None)
     return Segment(
         name,
         sum(s.ns for s in same),
-        Source(first.kind, "; ".join(filter(None, dict.fromkeys(words)))),
+        source,
         _total(s.tokens for s in same),
         _total(s.cached for s in same),
         # One cost is behind them all: they are off together, so the ends add up.
@@ -144,6 +142,16 @@ def joined(name: SegmentName, same: Iterable[Segment]) -> Segment:
         if spans
         else None,
     )
+
+
+def _source(same: Sequence[Segment]) -> Source:
+    """Of several, in words; of nearly all it is one and the same."""
+    if all(s.source is same[0].source for s in same):
+        return same[0].source
+    sources = sorted(_most_first(same), key=lambda source: DOUBT.index(source.kind))[::-1]
+    first, *others = sources
+    words = (first.basis, *(str(s) if s.kind != first.kind else s.basis for s in others))
+    return Source(first.kind, "; ".join(filter(None, dict.fromkeys(words))))
 
 
 def _total(counts: Iterable[int | None]) -> int | None:

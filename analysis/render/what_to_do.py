@@ -1,6 +1,7 @@
 """What to do, by seconds a turn: the client's side and the engine's, in one table.
 
-One rule: a row is there only if it saves time in some turn; all what-ifs are in the JSON.
+One rule: a row is there only if it saves time in some turn and something can be done for it: without a
+word on what empties the cache there is nothing to do about it. All what-ifs are in the JSON.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def what_to_do_table(report: Overview) -> Table | None:
         (line.gain, line.name, str(line.source))
         for line in report.outlook.what_ifs
         if line.name in SHOWN
+        and (line.name != "full cache hits" or report.misses.causes)
         and not isinstance(line.gain, Refusal)
         and line.gain.total_saved_ns > 0
     ]
@@ -85,6 +87,8 @@ def _what(name: WhatIfName, report: Overview) -> str:
     unused = report.savings.unused
     if name == "no unused tools" and unused is not None:
         return f"cut {plural(len(unused.names), 'unused tool')}"
+    if name == "full cache hits":
+        return f"{SHOWN[name]}: {CAUSES[report.misses.causes[0].cause]}"
     return SHOWN[name]
 
 

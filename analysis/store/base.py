@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .recorded import GaugeSample, Loss, Record, ToolSet
     from .tallies import Tallies
 
-MOST: Final = 20_000
+MOST: Final = 5_000
 """Records that a journal gives at most unless asked otherwise; of more it gives a sample."""
 
 
