@@ -93,7 +93,7 @@ def _show(
     if as_data:
         from .render.data import report_json  # noqa: PLC0415 -- as above
 
-        say(report_json(overview(journal, asked)).decode())
+        say(report_json(overview(journal, asked), selection).decode())
         if not journal.records:
             click.echo(help_on, err=True, nl=False)
     elif replace(journal, tallies=None) == Journal():

@@ -14,7 +14,9 @@ from analysis.explain.asked import Asked, Range, Switch
 from analysis.explain.explained import Choice, explained, last, worst
 from analysis.explain.overview import overview
 from analysis.render import data, explain_data
-from analysis.store.base import Journal
+from analysis.store.base import Journal, Sampling
+from analysis.store.selection import Selection
+from analysis.store.tallies import Tallies
 from proxy.journal.record import Request
 from tests.support import journals, method
 from tests.support.builders import record
@@ -30,7 +32,18 @@ def reports():
     held = [Journal(), method.method(), *(getattr(journals, name)() for name in names)]
     made = [overview(journal) for journal in held]
     made.append(overview(method.method(), ASKED))
-    return [orjson.loads(data.report_json(report)) for report in made]
+    made.append(overview(sampled()))
+    chosen = Selection(1, 2, "r", "l", "c", "m", "t", turns_only=True)
+    return [orjson.loads(data.report_json(report, chosen)) for report in made] + [
+        orjson.loads(data.report_json(made[-1]))
+    ]
+
+
+def sampled():
+    """A journal of which one record stands for twenty."""
+    counted = Tallies(exchanges=20, turns=20, first_unix_ns=1, last_unix_ns=2)
+    records = method.method().records[:1]
+    return Journal(records=records, tallies=counted, sampling=Sampling(1, 20, 1, 20))
 
 
 def explanations():
@@ -72,6 +85,19 @@ def test_a_report_is_as_described(name):
 
     assert list(faults(shown, drawn)) == []
     assert list(faults(shown | {"turns": "one"}, drawn)) == ["$.turns: string, not integer"]
+
+
+def test_the_json_says_what_it_is_of():
+    """The choice, and from how many of the chosen the rest was worked out."""
+    told = orjson.loads(data.report_json(overview(sampled()), Selection(label="home")))
+    all_of_it = orjson.loads(data.report_json(overview(method.method())))
+
+    assert told["selection"]["label"] == "home"
+    assert told["census"]["sample"] == {
+        "exchanges": 1, "of_exchanges": 20, "turns": 1, "of_turns": 20,
+    }  # fmt: skip
+    assert set(all_of_it["selection"].values()) == {None, False}
+    assert all_of_it["census"]["sample"] is None
 
 
 def test_a_hidden_journal_is_as_described():

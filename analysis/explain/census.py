@@ -17,7 +17,7 @@ from .turns import Standing, standing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from analysis.store.base import Gap, Journal, Unreadable
+    from analysis.store.base import Gap, Journal, Sampling, Unreadable
     from analysis.store.recorded import Loss
     from analysis.store.tallies import Tallies
 
@@ -47,6 +47,8 @@ class Census:
     losses: tuple[Loss, ...]
     gaps: tuple[Gap, ...]
     unreadable: tuple[Unreadable, ...]
+    sampling: Sampling | None = None
+    """From how many of them the explanations are made; None: from all."""
 
     @property
     def lost(self) -> int:
@@ -96,6 +98,7 @@ def _tallied(journal: Journal, counted: Tallies) -> Census:
         losses=journal.losses,
         gaps=journal.gaps,
         unreadable=journal.unreadable,
+        sampling=journal.sampling,
     )
 
 

@@ -7,11 +7,13 @@ ratios), null is not zero, and what was not measured has its source beside it.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from analysis.explain.source import Refusal
+from analysis.store.selection import EVERYTHING, Selection
 
 from .outlook_data import outlook_fields
 from .tools_data import misses_fields, price_fields, tools_fields
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from analysis.explain.prefix import Prefix
     from analysis.explain.prompt import Count
     from analysis.explain.steps import Carried, StepCost
+    from analysis.store.base import Sampling
 
     Fields = dict[str, Any]
 
@@ -35,10 +38,14 @@ SCHEMA: Final = "turnscope.report/2"
 UNREADABLE_SHOWN: Final = 100
 
 
-def report_json(report: Overview) -> bytes:
-    """The whole report, indented, keys in a fixed order; it ends with a line feed."""
+def report_json(report: Overview, selection: Selection = EVERYTHING) -> bytes:
+    """The whole report, indented, keys in a fixed order; it ends with a line feed.
+
+    `selection`: what it is of, for whoever reads it later.
+    """
     fields: Fields = {
         "schema": SCHEMA,
+        "selection": asdict(selection),
         "census": _census(report.census),
         "turns": report.turns,
         "answers": report.answers,
@@ -74,11 +81,21 @@ def _census(census: Census) -> Fields:
         ],
         "exchanges_without_record": census.missing,
         "gaps": [{"run": g.run, "first": g.first, "last": g.last} for g in census.gaps],
+        "sample": None if census.sampling is None else _sample(census.sampling),
         "unreadable_pieces": len(census.unreadable),
         "unreadable": [
             {"file": piece.file, "line": piece.line, "reason": piece.reason}
             for piece in census.unreadable[:UNREADABLE_SHOWN]
         ],
+    }
+
+
+def _sample(sampling: Sampling) -> Fields:
+    return {
+        "exchanges": sampling.taken,
+        "of_exchanges": sampling.of,
+        "turns": sampling.turns_taken,
+        "of_turns": sampling.turns_of,
     }
 
 
