@@ -14,6 +14,8 @@ from .asked import Asked
 from .brief import brief
 from .budget import summed
 from .census import census
+from .findings.base import Seen
+from .findings.found import findings
 from .misses import misses
 from .outlook import outlook
 from .prefill import prefill_costs
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from .brief import Brief
     from .budget import Budget, Sum
     from .census import Census
+    from .findings.base import Finding
     from .misses import Misses
     from .outlook import Outlook
     from .prefill import Cost, Engine
@@ -117,6 +120,8 @@ class Overview:
     """What the tools cost that were never called."""
     misses: Misses
     outlook: Outlook
+    findings: tuple[Finding, ...]
+    """Most seconds first; empty when all is well."""
     last: tuple[Brief, ...]
     """The last exchanges, oldest first."""
 
@@ -135,6 +140,10 @@ def overview(journal: Journal, asked: Asked | None = None) -> Overview:
     used = tools(records, journal.tool_sets, costs, exact, prompts)
     known = Known(costs, journal.tool_sets, {t.name for t in used.never_called()})
     ahead = outlook(journal, each, answers, known, asked or Asked())
+    parts, missed = prefix(answers, costs, prompts), misses(records, costs, exact)
+    saved = savings(used, ahead.what_ifs)
+    told = list(zip(turns, budgets, strict=True))
+    seen = Seen(told, records, answers, parts, used, saved, missed, ahead)
     return Overview(
         census=census(journal, len(turns)),
         turns=len(turns),
@@ -144,11 +153,12 @@ def overview(journal: Journal, asked: Asked | None = None) -> Overview:
         spent=summed(budgets),
         costs=costs,
         steps=steps,
-        prefix=prefix(answers, costs, prompts),
+        prefix=parts,
         tools=used,
-        savings=savings(used, ahead.what_ifs),
-        misses=misses(records, costs, exact),
+        savings=saved,
+        misses=missed,
         outlook=ahead,
+        findings=findings(seen),
         last=tuple(brief(r) for r in records[-LAST:]),
     )
 

@@ -6,16 +6,15 @@ One rule: a figure without a source is not printed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Kind = Literal["measured", "reported", "counted", "estimated", "assumed"]
 """Seen by the proxy; said by the server; counted by a tokenizer; worked out from other figures; or
 taken for granted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a figure comes from."""
+class Source(NamedTuple):
+    """Where a figure comes from. A tuple: a report holds hundreds of thousands and compares them."""
 
     kind: Kind
     basis: str = ""

@@ -15,6 +15,7 @@ import orjson
 from analysis.explain.source import Refusal
 from analysis.store.selection import EVERYTHING, Selection
 
+from .findings import findings_fields
 from .outlook_data import outlook_fields
 from .tools_data import misses_fields, price_fields, tools_fields
 
@@ -58,6 +59,7 @@ def report_json(report: Overview, selection: Selection = EVERYTHING) -> bytes:
         "tools": tools_fields(report.tools, report.savings),
         "cache_misses": misses_fields(report.misses),
         **outlook_fields(report.outlook),
+        "findings": findings_fields(report.findings),
         "last_exchanges": [_brief(line) for line in report.last],
     }
     return orjson.dumps(fields, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .exchanges import last_table
+from .findings import findings_table
 from .headline import headline
 from .layout import entries_block, printed, statements_block, table_block
 from .masthead import Entry, masthead
@@ -17,7 +18,6 @@ from .prompts import prefix_table
 from .speeds import speed_table
 from .tools import servers_table, tools_table
 from .turn import budget_table, sum_table, unlike
-from .what_to_do import what_to_do_table
 from .working_point import working_point_table
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def report_text(report: Overview, screen: Screen) -> str:
             tools_table(report, screen.zone),
             servers_table(report, screen.zone),
             misses_table(report.misses) if report.misses.causes else None,
-            what_to_do_table(report),
+            findings_table(report),
             speed_table(report.median, report.answers),
             working_point_table(report.outlook.working_point),
         ]

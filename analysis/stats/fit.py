@@ -29,7 +29,7 @@ FEWEST_PLACES: Final = 4
 LEAST_SPAN: Final = 1.5
 """Largest x over smallest: what is nearly one place says nothing of the way between two."""
 
-MOST_POINTS: Final = 500
+MOST_POINTS: Final = 300
 """Of more an even selection stands for all: pairs grow with the square."""
 
 LEAST_SHARE: Final = 1 / 3

@@ -31,7 +31,7 @@ cover 94 % in the mean of the known truths, with four 95 %."""
 _WIDEST: Final = 30.0
 """Standard deviations at which the interval is all slopes there are."""
 
-_MOST_RESAMPLED: Final = 200
+_MOST_RESAMPLED: Final = 150
 """Points of which draws are made: of more an even selection, as everywhere."""
 
 _RESAMPLES: Final = 199

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from soak.stage import Outcome, Stage
 
-_SMALL_BYTES: Final = 2_000_000
+_SMALL_BYTES: Final = 12_000_000
+"""Room for all that the scenario writes (some 8 kB an exchange, each tool set being a page), so that it is
+full while it is filled and not when the program ends: then nobody could name what was lost."""
 _FAKETIME: Final = "/usr/lib/*/faketime/libfaketimeMT.so.1"
 _DAY_S: Final = 86_400
 
@@ -35,7 +37,7 @@ def _command(*words: str) -> bool:
 
 @contextlib.contextmanager
 def _small_disk(folder: Path) -> Iterator[None]:
-    """A tmpfs of 2 MB for the journal, if one may mount."""
+    """A tmpfs of 12 MB for the journal, if one may mount."""
     journal = folder / "journal"
     journal.mkdir()
     size = f"size={_SMALL_BYTES}"
