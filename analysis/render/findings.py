@@ -245,4 +245,6 @@ def _notes(report: Overview, numbers: Mapping[FindingName, int]) -> Iterator[str
     yield "Means of all turns. What overlaps does not add up; what a row does not name stays as it is."
     ahead = report.outlook
     if ahead.ceiling is not None and not isinf(ahead.ceiling):
-        yield (f"No decode speed makes the median turn more than {factor(ahead.ceiling)} as fast.")
+        yield (
+            f"Ceiling: no decode speed makes the median turn more than {factor(ahead.ceiling)} as fast."
+        )
