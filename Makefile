@@ -30,12 +30,12 @@ demo: $(READY) ## see it work: a real server, a real model, a chat with too many
 # With config.toml: the folder that it names, as the proxy itself reads it, after its own check of it.
 FOLDER = from pathlib import Path; from proxy.config import Flags; from proxy.configfile import load; \
 	print(load(Path("$(CONFIG)"), Flags()).journal.dir)
-analyze: $(READY) ## where did the time of my turns go? the report on what the proxy recorded
+analyze: $(READY) ## where did the time of my turns go? the report, and the same as report.html
 ifeq ($(CONFIG),)
-	@$(BIN)/turnscope report $(ARGS)
+	@$(BIN)/turnscope report --html report.html $(ARGS)
 else
 	@$(BIN)/turnscope-proxy --config $(CONFIG) --check >/dev/null
-	@$(BIN)/turnscope report --journal "$$($(BIN)/python -c '$(FOLDER)')" $(ARGS)
+	@$(BIN)/turnscope report --journal "$$($(BIN)/python -c '$(FOLDER)')" --html report.html $(ARGS)
 endif
 
 test: $(READY) ## run all tests

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from .filters import local, selecting, words
+from .outputting import Output, outputting
+from .paging import Page, write_page
 from .progress import ProgressLine
 from .store.base import Journal, NoJournalError, StoreError
 from .store.duck import DuckStore
@@ -54,10 +56,10 @@ LOADED_MEANWHILE: Final = "analysis.stats.robust"
 @journal_option
 @selecting
 @supposing
-@click.option("--json", "as_data", is_flag=True, help="The same as JSON.")
+@outputting
 @click.option("--no-compact", is_flag=True, help="Only read: leave closed segments as they are.")
 def report(
-    folder: Path | None, selection: Selection, asked: Asked, *, as_data: bool, no_compact: bool
+    folder: Path | None, selection: Selection, asked: Asked, output: Output, *, no_compact: bool
 ) -> None:
     """Say in one screen what was recorded and where the time went."""
     path = folder or default_journal_dir()
@@ -75,7 +77,7 @@ def report(
         if held is not None and held.exchanges:
             click.echo(f"{PROGRAM}: {nothing_of(selection, held)}", err=True)
             sys.exit(1)
-        _show(journal, selection, asked, _help(path, usual=folder is None), as_data=as_data)
+        _show(journal, selection, asked, output, _help(path, usual=folder is None))
     except NoJournalError:
         click.echo(_help(path, usual=folder is None), err=True, nl=False)
         sys.exit(1)
@@ -86,22 +88,38 @@ def report(
 
 
 def _show(
-    journal: Journal, selection: Selection, asked: Asked, help_on: str, *, as_data: bool
+    journal: Journal, selection: Selection, asked: Asked, output: Output, help_on: str
 ) -> None:
     from .explain.overview import overview  # noqa: PLC0415 -- -h needs none of it
 
-    if as_data:
+    empty = replace(journal, tallies=None) == Journal()
+    shown = overview(journal, asked)
+    if output.as_data:
         from .render.data import report_json  # noqa: PLC0415 -- as above
 
-        say(report_json(overview(journal, asked), selection).decode())
+        say(report_json(shown, selection).decode())
         if not journal.records:
             click.echo(help_on, err=True, nl=False)
-    elif replace(journal, tallies=None) == Journal():
+    elif empty:
         say(help_on)
     else:
         from .render.text import report_text  # noqa: PLC0415 -- rich: as above
 
-        say(asked_for(journal, selection) + report_text(overview(journal, asked), screen()))
+        say(asked_for(journal, selection) + report_text(shown, screen()))
+    if output.html is not None and not empty:
+        _page(output.html, Page(shown, journal, selection), opened=output.opened)
+
+
+def _page(path: Path, page: Page, *, opened: bool) -> None:
+    """Write it, say where, and show it if that is wanted."""
+    try:
+        write_page(path, page)
+    except OSError as fault:
+        click.echo(f"{PROGRAM}: the page was not written: {path}: {fault.strerror}", err=True)
+        sys.exit(2)
+    click.echo(f"{PROGRAM}: page: {path}", err=True)
+    if opened and click.launch(str(path.resolve())):
+        click.echo(f"{PROGRAM}: no browser could be started; open {path} yourself", err=True)
 
 
 def _help(path: Path, *, usual: bool) -> str:

@@ -42,7 +42,7 @@ def test_what_stands_in_backquotes_exists(text):
     [
         "make tea",
         "turnscope exlpain",
-        "turnscope report --html",
+        "turnscope report --pdf",
         "--verbose",
         "proxy/nowhere.py",
         "docs/nowhere/",
