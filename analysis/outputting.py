@@ -23,6 +23,8 @@ class Output(NamedTuple):
     """Where the page goes; None: no page."""
     opened: bool
     """Show it in the browser."""
+    compact: bool
+    """Closed segments may be packed by the way."""
 
 
 def outputting(command: Callable[..., None]) -> Callable[..., None]:
@@ -33,7 +35,11 @@ def outputting(command: Callable[..., None]) -> Callable[..., None]:
         html, opened = given.pop("html"), given.pop("opened")
         if opened and html is None:
             html = Path("report.html")
-        command(*args, output=Output(given.pop("as_data"), html, opened), **given)
+        command(
+            *args,
+            output=Output(given.pop("as_data"), html, opened, not given.pop("no_compact")),
+            **given,
+        )
 
     wrapped: Callable[..., None] = wanting
     for option in reversed(_options()):
@@ -55,5 +61,8 @@ def _options() -> list[Callable[[Any], Any]]:
             "opened",
             is_flag=True,
             help="Show the page in the browser.  [default PATH: report.html]",
+        ),
+        click.option(
+            "--no-compact", is_flag=True, help="Only read: leave closed segments as they are."
         ),
     ]

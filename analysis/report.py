@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from .against import Against, againsting, compared
 from .filters import local, selecting, words
 from .outputting import Output, outputting
 from .paging import Page, write_page
@@ -57,18 +58,25 @@ LOADED_MEANWHILE: Final = "analysis.stats.robust"
 @selecting
 @supposing
 @outputting
-@click.option("--no-compact", is_flag=True, help="Only read: leave closed segments as they are.")
+@againsting
 def report(
-    folder: Path | None, selection: Selection, asked: Asked, output: Output, *, no_compact: bool
+    folder: Path | None,
+    selection: Selection,
+    asked: Asked,
+    output: Output,
+    against: Against | None,
 ) -> None:
     """Say in one screen what was recorded and where the time went."""
     path = folder or default_journal_dir()
     progress = ProgressLine()
     Thread(target=import_module, args=(LOADED_MEANWHILE,), daemon=True).start()
     store = DuckStore(path, progress)
-    if no_compact:
+    if not output.compact:
         store = replace(store, compact_from=None)
     try:
+        if against is not None:
+            _against(store, selection, against, as_data=output.as_data)
+            return
         try:
             journal = store.journal(selection)
             held = None if journal.records or selection == EVERYTHING else store.tallies()
@@ -108,6 +116,23 @@ def _show(
         say(asked_for(journal, selection) + report_text(shown, screen()))
     if output.html is not None and not empty:
         _page(output.html, Page(shown, journal, selection), opened=output.opened)
+
+
+def _against(store: DuckStore, selection: Selection, against: Against, *, as_data: bool) -> None:
+    """Both sides held against each other; status 1 when nothing could be."""
+    from .explain.source import Refusal  # noqa: PLC0415 -- as above
+    from .render.versus import versus_json, versus_text  # noqa: PLC0415 -- as above
+
+    found, sides = compared(store, selection, against), against.sides(selection)
+    say(versus_json(found, *sides).decode() if as_data else versus_text(found, *sides))
+    if not isinstance(found.change, Refusal):
+        return
+    if against.label is not None and not found.before.turns:
+        click.echo(
+            f"{PROGRAM}: no turn has the label {against.label!r}. {_names('Routes', store.tallies().routes)}",
+            err=True,
+        )
+    sys.exit(1)
 
 
 def _page(path: Path, page: Page, *, opened: bool) -> None:

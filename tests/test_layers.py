@@ -34,7 +34,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "analysis.store": ("analysis.store", "proxy.journal"),
     "analysis.stats": ("analysis.stats",),
     "analysis.explain": ("analysis.explain", "analysis.stats", "analysis.store"),
-    "analysis.render": ("analysis.render", "analysis.explain", "analysis.store"),
+    "analysis.render": ("analysis.render", "analysis.explain", "analysis.stats", "analysis.store"),
     "demo": ("demo",),
     "clients": ("clients", "demo", "proxy.journal"),
     "bench": ("bench", "demo", "proxy.journal"),

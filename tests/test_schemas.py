@@ -13,7 +13,9 @@ import pytest
 from analysis.explain.asked import Asked, Range, Switch
 from analysis.explain.explained import Choice, explained, last, worst
 from analysis.explain.overview import overview
+from analysis.explain.versus import versus
 from analysis.render import data, explain_data
+from analysis.render import versus as render_versus
 from analysis.store.base import Journal, Sampling
 from analysis.store.selection import Selection
 from analysis.store.tallies import Tallies
@@ -61,7 +63,20 @@ def explanations():
     return [{**each, "record": {}} for each in shown]
 
 
-SHAPES = {"report": (data.SCHEMA, reports), "explain": (explain_data.SCHEMA, explanations)}
+def comparisons():
+    """Before and after: compared, refused, with tools gone and with none."""
+    whole, bare = method.method(), journals.demo()
+    reports_ = overview(whole), overview(bare)
+    same = versus(whole.records, whole.records, reports_[0], reports_[0])
+    other = versus(whole.records, bare.records, *reports_)
+    return [orjson.loads(render_versus.versus_json(each, "a", "b")) for each in (same, other)]
+
+
+SHAPES = {
+    "report": (data.SCHEMA, reports),
+    "explain": (explain_data.SCHEMA, explanations),
+    "versus": (render_versus.SCHEMA, comparisons),
+}
 
 
 @pytest.mark.parametrize("name", SHAPES)
