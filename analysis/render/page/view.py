@@ -16,6 +16,7 @@ from analysis.render.findings import doubts, findings_table, told
 from analysis.render.headline import headline
 from analysis.render.masthead import masthead
 from analysis.render.misses import misses_table
+from analysis.render.names import printable
 from analysis.render.prompts import prefix_table
 from analysis.render.speeds import speed_table
 from analysis.render.tools import servers_table, tools_table
@@ -127,7 +128,7 @@ def _scatter(report: Overview, journal: Journal) -> Dots | None:
         return None
     front = report.prefix.front
     plot = scatter_plot(seen, front.tokens if front else None)
-    where = f"{seen.engine.model or 'the model'} at {seen.engine.upstream}"
+    where = f"{printable(seen.engine.model)} at {printable(seen.engine.upstream)}"
     shown = f"{count(MOST_DOTS)} of " if seen.of > MOST_DOTS else ""
     note = f"{shown}{plural(seen.of, 'exchange')} with {where}."
     if not plot.line:
@@ -144,7 +145,8 @@ def _falls(report: Overview, journal: Journal) -> Iterator[Fall]:
         return
     turns = [t for t in threaded(journal.records) if t.standing == "turn"]
     worst = max(turns, key=lambda turn: (turn.whole_ns, turn.begin_unix_ns))
-    yield fall(waterfall(report.median.turn), "The median turn, request by request")
+    which = "median" if len(turns) > 1 else "only"
+    yield fall(waterfall(report.median.turn), f"The {which} turn, request by request")
     if worst.id != report.median.turn.id:
         yield fall(waterfall(worst), "The slowest turn, request by request")
 
