@@ -201,8 +201,8 @@ def _cut(report: Overview, median: MedianTurn) -> Iterator[Statement]:
     if saved < LITTLE * median.budget.whole_ns:
         each = gain.total_saved_ns / gain.turns
         text = (
-            f"{whose} that {were} never called {turn} as long, because it read little of them;"
-            f" the mean of {plural(gain.turns, 'turn')} is {duration(each)} less."
+            f"{whose} that {were} never called the mean of {plural(gain.turns, 'turn')} is"
+            f" {duration(each)} less; {turn} as long, because it read little of them."
         )
     else:
         ends = gain.interval_ns

@@ -38,8 +38,9 @@ def report_text(report: Overview, screen: Screen) -> str:
     tables: list[Table | None] = [last_table(report, screen.zone)]
     if report.median is not None:
         tables = [
-            budget_table(report.median),
+            # Where the median turn hides what the others cost, the others come first.
             sum_table(report.spent) if unlike(report.median.budget, report.spent) else None,
+            budget_table(report.median),
             prefix_table(report),
             tools_table(report, screen.zone),
             servers_table(report, screen.zone),
