@@ -52,7 +52,7 @@ def againsting(command: Callable[..., None]) -> Callable[..., None]:
         label, before, after = given.pop("versus"), given.pop("before"), given.pop("after")
         against = Against(label, before, after) if (label, before, after) != (None,) * 3 else None
         if against is not None:
-            _check(against)
+            _check(against, given["selection"])
         command(*args, against=against, **given)
 
     wrapped: Callable[..., None] = holding
@@ -61,8 +61,12 @@ def againsting(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _check(against: Against) -> None:
+def _check(against: Against, selection: Selection) -> None:
     label, before, after = against
+    if label is not None and label == selection.label:
+        raise click.UsageError(
+            "--label and --versus name the same label: there would be no other side"
+        )
     if label is not None and (before is not None or after is not None):
         raise click.UsageError(
             "--versus names the side before by its label: leave --before and --after out"

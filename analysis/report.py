@@ -49,6 +49,7 @@ EPILOG: Final = (
 NAMED: Final = 5
 """Names that are listed at most."""
 
+LONG_BYTES: Final = 4 * 2**20
 LOADED_MEANWHILE: Final = "analysis.stats.robust"
 """What is imported while the journal is read: scipy takes a second, most of which is not Python's own."""
 
@@ -69,7 +70,8 @@ def report(
     """Say in one screen what was recorded and where the time went."""
     path = folder or default_journal_dir()
     progress = ProgressLine()
-    Thread(target=import_module, args=(LOADED_MEANWHILE,), daemon=True).start()
+    if _long(path):
+        Thread(target=import_module, args=(LOADED_MEANWHILE,), daemon=True).start()
     store = DuckStore(path, progress)
     if not output.compact:
         store = replace(store, compact_from=None)
@@ -124,15 +126,15 @@ def _against(store: DuckStore, selection: Selection, against: Against, *, as_dat
     from .render.versus import versus_json, versus_text  # noqa: PLC0415 -- as above
 
     found, sides = compared(store, selection, against), against.sides(selection)
-    say(versus_json(found, *sides).decode() if as_data else versus_text(found, *sides))
-    if not isinstance(found.change, Refusal):
-        return
     if against.label is not None and not found.before.turns:
+        held = _names("routes", store.tallies().routes)
         click.echo(
-            f"{PROGRAM}: no turn has the label {against.label!r}. {_names('Routes', store.tallies().routes)}",
-            err=True,
+            f"{PROGRAM}: no turn has the label {against.label!r}. The journal has {held}.", err=True
         )
-    sys.exit(1)
+        sys.exit(1)
+    say(versus_json(found, *sides).decode() if as_data else versus_text(found, *sides))
+    if isinstance(found.change, Refusal):
+        sys.exit(1)
 
 
 def _page(path: Path, page: Page, *, opened: bool) -> None:
@@ -145,6 +147,14 @@ def _page(path: Path, page: Page, *, opened: bool) -> None:
     click.echo(f"{PROGRAM}: page: {path}", err=True)
     if opened and click.launch(str(path.resolve())):
         click.echo(f"{PROGRAM}: no browser could be started; open {path} yourself", err=True)
+
+
+def _long(path: Path) -> bool:
+    """Whether reading takes so long that something else can be done meanwhile."""
+    try:
+        return sum(file.stat().st_size for file in path.iterdir()) > LONG_BYTES
+    except OSError:
+        return False  # what is wrong with it is said by whoever reads it
 
 
 def _help(path: Path, *, usual: bool) -> str:

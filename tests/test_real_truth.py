@@ -92,21 +92,27 @@ def _speaks(line):
     return bool(choices and choices[0]["delta"].get("content"))
 
 
+@pytest.fixture(scope="module", name="server")
+def _server(request):
+    """The tests' own tiny server, whose slots share its context; for long prompts one that has but one."""
+    return request.getfixturevalue("long_server" if LONG else "tiny_server")
+
+
 @pytest.fixture(scope="module", name="measured")
-def _measured(tiny_server, tmp_path_factory):
+def _measured(server, tmp_path_factory):
     folder = tmp_path_factory.mktemp("truth")
     journal, log = folder / "journal", folder / "proxy.log"
     # In the order of no size, so that a machine that gets busier is not taken for a longer prompt.
     sizes = [round(500 * (MOST / 500) ** (n * 7 % SIZES / (SIZES - 1))) for n in range(SIZES)]
     waits = {OFFERED: [], 0: []}
-    with recording(tiny_server.url, journal, log) as url:
-        wait(url, tiny_server.model, "Hello.", 0)
+    with recording(server.url, journal, log) as url:
+        wait(url, server.model, "Hello.", 0)
         wait_for_record(journal, log)
         for n, size in enumerate(sizes):
             if n * PAIRS // SIZES < (n + 1) * PAIRS // SIZES:
                 for offered, each in waits.items():
-                    each.append(wait(url, tiny_server.model, prose(QUESTION), offered))
-            wait(url, tiny_server.model, text_of(size), 0 if n % 3 else OFFERED // 4)
+                    each.append(wait(url, server.model, prose(QUESTION), offered))
+            wait(url, server.model, text_of(size), 0 if n % 3 else OFFERED // 4)
     lines = b"".join(path.read_bytes() for path in sorted(journal.glob("2*.jsonl"))).splitlines()
     records = [msgspec.json.decode(line, type=Record) for line in lines][1:]
     whole = [r for r in records if r.tools and r.tools.count == OFFERED]

@@ -56,6 +56,8 @@ class Side:
     """Of them, those that have their like on the other side."""
     tokens: Mapping[str, int]
     """Of the parts in front, in the middle turn of those that carry them."""
+    alone: tuple[str, ...] = ()
+    """Models, with their servers, that the other side does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +91,9 @@ class Versus:
 
     @property
     def saved_interval_ns(self) -> tuple[float, float] | None:
-        """Of `saved_ns`: the interval of the factor, on the time before."""
+        """Its 95 % interval."""
         found = self.change
-        if isinstance(found, Refusal):
-            return None
-        return found.before * (1 - found.high), found.before * (1 - found.low)
+        return None if isinstance(found, Refusal) else (found.saved_low, found.saved_high)
 
 
 def versus(
@@ -111,8 +111,8 @@ def versus(
         if min(map(len, (s.before, s.after))) >= FEWEST
     ]
     return Versus(
-        _side(old, thick),
-        _side(new, thick),
+        _side(old, new, thick),
+        _side(new, old, thick),
         change(strata) or Refusal(_why_not(old, new)),
         len(thick),
         _promise(was, now),
@@ -137,7 +137,11 @@ def _like(turn: Turn) -> Like:
     return Like(engine(first), question, load)
 
 
-def _side(turns: Mapping[Like, Sequence[Turn]], thick: Iterable[Like]) -> Side:
+def _side(
+    turns: Mapping[Like, Sequence[Turn]],
+    others: Mapping[Like, Sequence[Turn]],
+    thick: Iterable[Like],
+) -> Side:
     every = [turn for each in turns.values() for turn in each]
     tokens: dict[str, list[int]] = {}
     for turn in every:
@@ -149,6 +153,11 @@ def _side(turns: Mapping[Like, Sequence[Turn]], thick: Iterable[Like]) -> Side:
         len(every),
         sum(len(turns[like]) for like in thick),
         {name: median_low(each) for name, each in tokens.items()},
+        tuple(
+            f"{name.model or 'no name'} at {name.upstream}"
+            for name in dict.fromkeys(like.engine for like in turns)
+            if name not in {like.engine for like in others}
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from analysis.explain.source import Refusal
 
+from .mean_turn import hides, mean_turn, twice
 from .units import NOTHING, count, duration, factor, percent, plural
 from .whatif import switch_words
 
@@ -42,7 +43,9 @@ def headline(report: Overview) -> tuple[Statement, ...]:
         return (Statement("No exchange could be read.", ""),)
     if report.median is None:
         return (Statement("No turn came to its end, so there is no time to take apart.", ""),)
+    first = [Statement(mean_turn(report), "measured; the split estimated")] if hides(report) else []
     return (
+        *first,
         _turn(report.median, report.turns),
         *_waits(report),
         *_front(report),
@@ -223,6 +226,8 @@ def _engine(report: Overview) -> Iterator[Statement]:
     """What the user asked about, else an engine that decodes twice as fast."""
     if report.outlook.switched is not None:
         yield Statement(*switch_words(report.outlook.switched))
+    elif hides(report) and (said := list(twice(report))):
+        yield Statement(said[0], "estimated: all but decoding stays as it is")
     elif report.median is not None:
         yield _twice(report.median)
 

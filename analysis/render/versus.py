@@ -48,7 +48,8 @@ def _side(side: Side) -> str:
     front = ", ".join(f"{count(n)} tokens of {name}" for name, n in side.tokens.items())
     left = side.turns - side.compared
     others = f"; {count(left)} without their like on the other side, not compared" if left else ""
-    return f"{plural(side.turns, 'turn')}, in front {front or 'nothing counted'}{others}"
+    alone = "".join(f"; only here: {printable(name)}" for name in side.alone[:NAMED])
+    return f"{plural(side.turns, 'turn')}, in front {front or 'nothing counted'}{others}{alone}"
 
 
 def _change(found: Versus, change: Change) -> Iterator[str]:
@@ -120,4 +121,5 @@ def _side_fields(side: Side, words: str) -> dict[str, Any]:
         "turns": side.turns,
         "compared_turns": side.compared,
         "tokens": dict(side.tokens),
+        "only_here": side.alone,
     }

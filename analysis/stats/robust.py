@@ -1,7 +1,7 @@
 """The numeric core: scipy's estimators, with intervals that cover where noise grows with the figure.
 
-One rule: this is the only module that knows numpy and scipy, and nobody imports it before there is
-something to compute: the two take a second to load.
+One rule: this is the only module that knows numpy, and nobody imports it before there is something to
+compute, or while a long journal is being read anyway: the two take a second to load.
 
 Sen's interval of a slope (scipy's own) counts how far Kendall's S can be from zero if all errors are
 alike. Waits are not: they scatter in proportion to their length, and then his interval covers 88 %

@@ -34,6 +34,14 @@ def tiny_server(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def long_server(tmp_path_factory):
+    """The same model with all of its context for one request: for prompts of 20,000 tokens."""
+    setup = Setup(tiny.tiny_model(smollm2()), tiny.ALIAS, context=32_768, slots=1)
+    with serving(setup, tmp_path_factory.mktemp("long") / "server.log") as url:
+        yield RealServer(url, tiny.ALIAS)
+
+
+@pytest.fixture(scope="session")
 def smollm2_server(tmp_path_factory):
     """English sentences that end by themselves: for a few short prompts, 100 tokens a second."""
     with serving(
