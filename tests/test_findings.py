@@ -63,6 +63,8 @@ def test_a_long_system_prompt(tokens, fires):
     [
         ("claude-cli/2.1", "http://10.0.0.5:8000", True),
         ("claude-cli/2.1", "https://api.anthropic.com", False),
+        ("claude-cli/2.1", "https://api.anthropic.com:443", False),
+        ("claude-cli/2.1", "https://api.anthropic.com.example", True),
         ("another/1.0", "http://10.0.0.5:8000", False),
     ],
 )

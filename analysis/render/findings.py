@@ -51,7 +51,7 @@ WORDS: Final[Mapping[FindingName, Words]] = {
     "client inflates its prompt": Words(
         "let {client} load tools when they are needed",
         "it sends {tools} definitions of MCP servers, {tokens} tokens, perhaps because the address is"
-        " not its vendor's; ENABLE_TOOL_SEARCH=1 has a say in that",
+        " not its vendor's; ENABLE_TOOL_SEARCH has a say in that",
     ),
     "template drops tools": Words(
         "give the server a chat template that takes tools",

@@ -131,7 +131,7 @@ def client_inflates(seen: Seen) -> Iterator[Finding]:
         r
         for r in seen.answers
         if r.tools is not None
-        and VENDORS_OWN not in r.upstream
+        and _host(r.upstream) != VENDORS_OWN
         and (r.client or "").lower().startswith(DEFERS_TOOLS)
     ]
     names = {tool.name for tool in seen.tools.tools}
@@ -149,6 +149,11 @@ def client_inflates(seen: Seen) -> Iterator[Finding]:
         },
         takes=frozenset({"prefill: tools"}),
     )
+
+
+def _host(upstream: str) -> str:
+    """Of `scheme://host:port`."""
+    return upstream.partition("://")[2].partition(":")[0]
 
 
 def _part(seen: Seen, name: str) -> PartSummary | None:
