@@ -102,7 +102,9 @@ def _show(
 ) -> None:
     from .explain.overview import overview  # noqa: PLC0415 -- -h needs none of it
 
-    empty = replace(journal, tallies=None) == Journal()
+    if replace(journal, tallies=None) == Journal() and not output.as_data:
+        say(help_on)
+        return
     shown = overview(journal, asked)
     if output.as_data:
         from .render.data import report_json  # noqa: PLC0415 -- as above
@@ -110,13 +112,11 @@ def _show(
         say(report_json(shown, selection).decode())
         if not journal.records:
             click.echo(help_on, err=True, nl=False)
-    elif empty:
-        say(help_on)
     else:
         from .render.text import report_text  # noqa: PLC0415 -- rich: as above
 
         say(asked_for(journal, selection) + report_text(shown, screen()))
-    if output.html is not None and not empty:
+    if output.html is not None:
         _page(output.html, Page(shown, journal, selection), opened=output.opened)
 
 

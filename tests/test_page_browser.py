@@ -64,7 +64,7 @@ def _folder(tmp_path_factory):
 
 
 def opened(browser, folder, name, *, width=1400, scheme="light"):
-    """A tab with the page, and what it asked for and complained of."""
+    """A tab with the page, and the list of what it asks for and complains of, from now on as well."""
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said = []
     tab.on("console", lambda message: said.append(message.text))
@@ -72,7 +72,8 @@ def opened(browser, folder, name, *, width=1400, scheme="light"):
     tab.on("dialog", lambda dialog: said.append(dialog.message))
     tab.on("request", lambda request: said.append(request.url))
     tab.goto(f"file://{folder}/{name}.html")
-    return tab, [line for line in said if line != f"file://{folder}/{name}.html"]
+    said.remove(f"file://{folder}/{name}.html")
+    return tab, said
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -1,7 +1,7 @@
 """Findings in words, and the table of what to do about them.
 
 One rule: a row says what to do and what that saves, the line below it what was seen, how sure that is, and
-with which others it overlaps. A faster engine stands last, to be held against.
+with which others it overlaps. A faster engine stands last, beside them, to be held against.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def findings_table(report: Overview) -> Table | None:
         (f"{number}  {told(finding)[0]}", _saves(finding, scale), str(finding.source))
         for number, finding in enumerate(report.findings, 1)
     ]
-    rows += [(f"-  {what}", scale.text(ns), source) for what, ns, source in engines]
+    rows += [(f"beside: {what}", scale.text(ns), source) for what, ns, source in engines]
     return Table(
         (
             text("WHAT TO DO, most first"),

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 MORE: Final = Entry(
     "more",
-    "one turn: turnscope explain --last, or --worst; all figures: --json; formulas: docs/metrics.md",
+    "one turn: turnscope explain --last, or --worst; pictures: --open; all figures: --json; formulas:"
+    " docs/metrics.md",
 )
 
 

@@ -46,12 +46,15 @@ DOUBTS: Final[Mapping[Doubt, str]] = {
 }
 
 
-def tools_table(report: Overview, zone: tzinfo | None = None) -> Table | None:
-    """Tools, largest first; None when none was listed."""
+def tools_table(
+    report: Overview, zone: tzinfo | None = None, most: int | None = TOOLS_SHOWN
+) -> Table | None:
+    """Tools, largest first, so many of them (None: all); None when none was listed."""
     tools = report.tools.tools
     if not tools:
         return None
-    shown, rest = tools[:TOOLS_SHOWN], tools[TOOLS_SHOWN:]
+    most = len(tools) if most is None else most
+    shown, rest = tools[:most], tools[most:]
     scale = scale_for(sum(t.price.cold_ns for t in tools if t.price))
     columns = (
         text("TOOLS, largest first"),

@@ -68,7 +68,7 @@ class ChunkedFraming:
 
         Most pieces of a stream are. None: it is something else, and nothing was read; feed it.
         """
-        if self._left or self._after_data or self._line or self._in_trailers:
+        if not self._between:
             return None
         line = _PLAIN.match(data)
         if line is None:

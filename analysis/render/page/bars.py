@@ -95,7 +95,8 @@ def _changed(report: Overview, now: dict[Kind, float]) -> Iterator[tuple[str, di
         left = max(0.0, now["tools"] - (unused.saves_ns or 0.0))
         yield f"{told(unused)[0]}", {**now, "tools": left}
     if report.misses.causes or now["tools"] or now["system"]:
-        yield "a cache that keeps what stands in front", {**now, "tools": 0.0, "system": 0.0}
+        why = "" if report.misses.causes else "; what empties it is not known"
+        yield f"a cache that keeps what stands in front{why}", {**now, "tools": 0.0, "system": 0.0}
     if now["decode"]:
         yield "an engine that decodes 2 x as fast", {**now, "decode": now["decode"] / 2}
 

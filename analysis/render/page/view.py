@@ -39,14 +39,16 @@ if TYPE_CHECKING:
     from .plot import Clock, Fall, Plot
 
 
+MOST_TOOLS: Final = 500
+"""Rows of the table that can be sorted: sorting ten of many would sort the wrong ones."""
+
+
 class Told(NamedTuple):
     """A finding in words."""
 
-    name: str
     remedy: str
     seen: str
     doubts: str
-    source: str
 
 
 class Facts(NamedTuple):
@@ -89,7 +91,7 @@ def _tables(report: Overview, screen: Screen) -> dict[str, Table | None]:
         "median": budget_table(median) if median else None,
         "all": sum_table(report.spent) if turns else None,
         "prefix": prefix_table(report) if turns else None,
-        "tools": tools_table(report, screen.zone) if turns else None,
+        "tools": tools_table(report, screen.zone, MOST_TOOLS) if turns else None,
         "servers": servers_table(report, screen.zone) if turns else None,
         "misses": misses,
         "todo": findings_table(report),
@@ -100,7 +102,7 @@ def _tables(report: Overview, screen: Screen) -> dict[str, Table | None]:
 
 def _told(finding: Finding) -> Told:
     remedy, seen = told(finding)
-    return Told(finding.name, remedy, seen, doubts(finding), str(finding.source))
+    return Told(remedy, seen, doubts(finding))
 
 
 def _sample(journal: Journal) -> str:
